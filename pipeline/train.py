@@ -1,0 +1,37 @@
+"""DVC stage: train one experiment at one seed, in ``work/``, and publish the finished run to ``runs/``.
+
+An interrupted run goes on from its last checkpoint. A finished one, or one begun by other code, is started over: DVC
+runs this stage only when something that matters has changed.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from gossipgan.cli import report_mistakes
+from gossipgan.config import fingerprint, load_params
+from gossipgan.data import Store
+from gossipgan.evaluation import Ruler
+from gossipgan.runs import Project, publish
+from gossipgan.training import resumable, set_up_device, train
+
+
+def main(experiment: str, seed: int) -> None:
+    project = Project(Path())
+    settings = load_params(project.params).settings(experiment)
+    store = Store.open(project.prepared)
+    live = project.work(experiment, seed, fingerprint(settings, seed, store.digest))
+    if live.path.exists() and not resumable(live):
+        shutil.rmtree(live.path)
+    device = set_up_device(settings.training)
+    ruler = Ruler.open(settings, store, project.extractor, project.cache, device)
+    result = train(live, settings, seed, store, ruler, experiment=experiment, console=Console())
+    publish(live, project.run(experiment, seed))
+    print(f"{experiment} seed {seed}: {result['outcome']} after {result['steps']} steps")
+
+
+if __name__ == "__main__":
+    with report_mistakes():
+        main(sys.argv[1], int(sys.argv[2]))

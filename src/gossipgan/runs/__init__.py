@@ -1,0 +1,22 @@
+"""A run's directory: its files, its journal, its environment."""
+
+from gossipgan.runs.directory import RunDirectory, sha256
+from gossipgan.runs.environment import code_digest, describe_environment
+from gossipgan.runs.files import atomic, write_atomic, write_json
+from gossipgan.runs.journal import Journal, read_journal
+from gossipgan.runs.project import Project
+from gossipgan.runs.publish import publish
+
+__all__ = [
+    "Journal",
+    "Project",
+    "RunDirectory",
+    "atomic",
+    "code_digest",
+    "describe_environment",
+    "publish",
+    "read_journal",
+    "sha256",
+    "write_atomic",
+    "write_json",
+]

@@ -1,0 +1,25 @@
+"""MLflow as a view of the run directories: filled from them, and can always be filled again."""
+
+from gossipgan.tracking.dataset import DatasetInfo
+from gossipgan.tracking.method import describe_method
+from gossipgan.tracking.pipeline import pipeline_parent
+from gossipgan.tracking.run import mirror_run
+from gossipgan.tracking.series import METRICS_AT_ONCE, by_images, final, read_clock
+from gossipgan.tracking.store import Mirrored, quiet_environment, resolve_uri
+from gossipgan.tracking.sync import Synced, sync
+
+__all__ = [
+    "METRICS_AT_ONCE",
+    "DatasetInfo",
+    "Mirrored",
+    "Synced",
+    "by_images",
+    "describe_method",
+    "final",
+    "mirror_run",
+    "pipeline_parent",
+    "quiet_environment",
+    "read_clock",
+    "resolve_uri",
+    "sync",
+]

@@ -1,0 +1,200 @@
+"""One run directory as one MLflow run."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gossipgan.config import Settings, TrackingSettings, flatten
+from gossipgan.runs import RunDirectory
+from gossipgan.tracking.commit import commit_tags
+from gossipgan.tracking.content import content_digest
+from gossipgan.tracking.dataset import DatasetInfo
+from gossipgan.tracking.method import describe_method
+from gossipgan.tracking.series import METRICS_AT_ONCE, finals, read_clock, series
+from gossipgan.tracking.store import (
+    Mirrored,
+    Store,
+    open_store,
+    quiet_environment,
+    resolve_uri,
+    tracking_failures,
+    warning_line,
+    without_password,
+)
+
+#: MLflow takes so many parameters in one call.
+_PARAMS_AT_ONCE = 100
+
+PARENT_TAG = "mlflow.parentRunId"
+
+
+def mirror_run(
+    run: RunDirectory,
+    metrics: Mapping[str, float | str],
+    *,
+    tracking: TrackingSettings,
+    root: Path,
+    experiment: str,
+    seed: int,
+    live: RunDirectory | None = None,
+    dataset: DatasetInfo | None = None,
+    extractor: Mapping[str, Any] | None = None,
+    parent_id: str | None = None,
+) -> Mirrored:
+    """Show a run that has ended in MLflow, once.
+
+    The view is found again by the run's fingerprint and its experiment's name. Where it is complete and
+    shows the same files, it is kept (and only moved under ``parent_id``); where it is older or was cut
+    short, it is deleted, which MLflow's pages then hide, and made anew: so a chart never mixes two
+    writings, and nothing appears twice. A diverged run has status FAILED.
+
+    Args:
+        run: the run directory; ``settings.yaml``, ``journal.jsonl`` and ``result.json`` must be in it.
+        metrics: what the evaluation found, by metric name; text values are left to tags and artifacts.
+        tracking: where to.
+        root: the folder of ``params.yaml``.
+        experiment, seed: which run of the pipeline this is.
+        live: where ``clock.jsonl`` and ``environment.json`` are, if elsewhere and still there.
+        dataset: name, digest and counts of the data; None: name and digest from the run's settings.
+        extractor: what is known of the feature extractor, such as its held-out accuracy.
+        parent_id: MLflow run under which this one is nested.
+
+    Returns:
+        The id, or a warning line if MLflow cannot be written to: never an exception for that.
+
+    Raises:
+        UserError: the directory does not hold a run that has ended.
+    """
+    settings, identity = run.read_settings()
+    result = run.read_result()
+    quiet_environment()
+    try:
+        with open_store(tracking, root) as store:
+            return _mirror(
+                store,
+                run,
+                settings,
+                identity,
+                result,
+                metrics,
+                root=root,
+                uri=resolve_uri(tracking, root),
+                experiment=experiment,
+                seed=seed,
+                live=live or run,
+                dataset=dataset or DatasetInfo(settings.data.source, identity["data_digest"], {}),
+                extractor=dict(extractor or {}),
+                parent_id=parent_id,
+            )
+    except tracking_failures() as error:
+        return Mirrored(None, False, warning_line(error, tracking, root))
+
+
+def _mirror(
+    store: Store,
+    run: RunDirectory,
+    settings: Settings,
+    identity: Mapping[str, Any],
+    result: Mapping[str, Any],
+    metrics: Mapping[str, float | str],
+    *,
+    root: Path,
+    uri: str,
+    experiment: str,
+    seed: int,
+    live: RunDirectory,
+    dataset: DatasetInfo,
+    extractor: dict[str, Any],
+    parent_id: str | None,
+) -> Mirrored:
+    client = store.client
+    # The clock and the environment stay out: what was shown with them must not be lost once they are deleted.
+    content = content_digest(
+        [
+            *((path.name, path) for path in (run.settings, run.journal, run.result)),
+            *((f"samples/{path.name}", path) for path in sorted(run.samples.glob("*.png"))),
+        ],
+        {
+            "metrics": dict(metrics),
+            "dataset": [dataset.name, dataset.digest, dict(dataset.counts)],
+            "extractor": extractor,
+        },
+    )
+    key = {
+        "gossipgan.role": "run",
+        "gossipgan.fingerprint": str(identity["fingerprint"]),
+        "gossipgan.experiment": experiment,
+    }
+    kept = None
+    for found in store.find(key):
+        if kept is None and found.data.tags.get("gossipgan.content") == content:
+            kept = found
+        else:
+            client.delete_run(found.info.run_id)
+    if kept is not None:
+        if parent_id is not None and kept.data.tags.get(PARENT_TAG) != parent_id:
+            client.set_tag(kept.info.run_id, PARENT_TAG, parent_id)
+        return Mirrored(kept.info.run_id, False, None)
+
+    outcome = str(result["outcome"])
+    last = int(result["steps"])
+    clock = read_clock(live.clock, otherwise=run.journal.stat().st_mtime)
+    tags = {
+        **key,
+        "gossipgan.seed": str(seed),
+        "gossipgan.method": describe_method(settings),
+        "gossipgan.data_digest": dataset.digest,
+        "gossipgan.outcome": outcome,
+        "mlflow.source.name": "gossipgan",
+        **commit_tags(root),
+    }
+    if parent_id is not None:
+        tags[PARENT_TAG] = parent_id
+    run_id: str = client.create_run(
+        store.experiment_id,
+        start_time=clock.milliseconds(0),
+        tags=tags,
+        run_name=f"{experiment} seed {seed}",
+    ).info.run_id
+    log_params(store, run_id, {"experiment": experiment, "seed": seed, **_params(settings, extractor)})
+    client.log_inputs(run_id, [dataset.as_input()])
+    points, left_out = series(run.journal, clock)
+    end_points, end_left_out = finals(metrics, last, clock)
+    log_metrics(store, run_id, [*points, *end_points])
+    for name, count in sorted((left_out + end_left_out).items()):
+        client.set_tag(run_id, f"gossipgan.not_finite/{name}", str(count))
+    # The settings may name a store with a password in it.
+    client.log_text(run_id, without_password(run.settings.read_text(), uri), run.settings.name)
+    for file in (run.journal, run.result, live.environment):
+        if file.exists():
+            client.log_artifact(run_id, str(file))
+    if metrics:
+        client.log_text(run_id, json.dumps(dict(metrics), indent=2) + "\n", "metrics.json")
+    if run.samples.exists():
+        client.log_artifacts(run_id, str(run.samples), run.samples.name)
+    client.set_terminated(run_id, status="FINISHED" if outcome == "ok" else "FAILED", end_time=clock.milliseconds(last))
+    # Last of all: what does not carry this was cut short.
+    client.set_tag(run_id, "gossipgan.content", content)
+    return Mirrored(run_id, True, None)
+
+
+def log_metrics(store: Store, run_id: str, metrics: list[Any]) -> None:
+    """Log any number of metrics, in as few calls as MLflow allows."""
+    for start in range(0, len(metrics), METRICS_AT_ONCE):
+        store.client.log_batch(run_id, metrics=metrics[start : start + METRICS_AT_ONCE])
+
+
+def log_params(store: Store, run_id: str, values: Mapping[str, Any]) -> None:
+    """Log any number of parameters; what is not text is written as JSON, so that 0.50 is always 0.5."""
+    from mlflow.entities import Param
+
+    params = [Param(name, value if isinstance(value, str) else json.dumps(value)) for name, value in values.items()]
+    for start in range(0, len(params), _PARAMS_AT_ONCE):
+        store.client.log_batch(run_id, params=params[start : start + _PARAMS_AT_ONCE])
+
+
+def _params(settings: Settings, extractor: Mapping[str, Any]) -> dict[str, Any]:
+    # Where MLflow is says nothing about the run, and may hold a password.
+    values = settings.model_dump(mode="json", exclude={"tracking"})
+    return {**flatten(values), **flatten({"extractor_measured": dict(extractor)})}
