@@ -1,5 +1,6 @@
 """A project that has been trained and evaluated, as far as comparing can tell."""
 
+import functools
 import json
 import math
 from collections.abc import Callable
@@ -29,8 +30,14 @@ OVERRIDES = {
 FACTOR = {"baseline": 1.0, "lookahead": 0.78, "lookahead-k20": 0.99}
 
 
+@functools.cache
+def _digits() -> np.ndarray:
+    images: np.ndarray = mnist_data()[0].reshape(-1, 28, 28)
+    return images
+
+
 def _grid(path: Path, seed: int, noise: float, channels: int) -> None:
-    digits = mnist_data()[0].reshape(-1, 28, 28)
+    digits = _digits()
     draw = np.random.default_rng(seed)
     chosen = digits[draw.choice(len(digits), 64, replace=False)] + draw.normal(0, noise, (64, 28, 28))
     grid = chosen.reshape(8, 8, 28, 28).transpose(0, 2, 1, 3).reshape(224, 224)

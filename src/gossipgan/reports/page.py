@@ -45,12 +45,20 @@ def page(comparison: Comparison, light: Mapping[str, bytes], dark: Mapping[str, 
     def pictures(*names: str) -> list[Picture]:
         return [Picture(_png(light[name]), _png(dark[name]), name.replace("_", " ")) for name in names if name in light]
 
+    def verdict(experiment: str) -> str:
+        """Style of the first headline's sentence."""
+        difference = comparison.differences[experiment][comparison.headlines[0].key]
+        if not difference.shown or difference.mean is None:
+            return "none"
+        return "better" if (difference.mean < 0) == comparison.headlines[0].lower_is_better else "worse"
+
     return environment.get_template("comparison.html.j2").render(
         comparison=comparison,
         cell=cell,
         floor_cell=floor_cell,
         number=number,
         show=_show,
+        verdict=verdict,
         curves=pictures("fid_by_step", "fid_by_images", "loss_d_by_step", "loss_g_by_step"),
         finals=pictures(*(f"final_{metric.kind}" for metric in comparison.headlines)),
         sample_rows=_sample_rows(comparison),

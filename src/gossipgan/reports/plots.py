@@ -59,7 +59,7 @@ def _curve(
     key = metric if isinstance(metric, str) else metric.key
     bands = {
         name: found
-        for name in comparison.experiments
+        for name in (comparison.baseline, *comparison.others)
         if (found := band(table, name, key, axis, comparison.ok_seeds(name))) is not None
     }
     if not bands:
@@ -69,7 +69,9 @@ def _curve(
     for name, curve in bands.items():
         colour, line = _look(comparison, name, dark)
         axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
-        axes.plot(curve.x, curve.mean, color=colour, linestyle=line, linewidth=1.8, label=name, **_marker(curve))
+        # The baseline is drawn first, and thicker, so that a curve that covers it does not hide it.
+        width = 3.4 if name == comparison.baseline else 1.7
+        axes.plot(curve.x, curve.mean, color=colour, linestyle=line, linewidth=width, label=name, **_marker(curve))
     axes.set_xlabel("iterations" if axis == "step" else "real pictures seen")
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.xaxis.set_major_formatter(FuncFormatter(_thousands))
@@ -87,17 +89,17 @@ def _curve(
             axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             axes.yaxis.set_minor_formatter(NullFormatter())
             label += ", log scale"
-        axes.set_title(label, loc="left")
+        figure.suptitle(label, x=0.01, ha="left")
     else:
-        axes.set_title({"loss_d": "Loss of D", "loss_g": "Loss of G"}[key], loc="left")
-    figure.legend(loc="outside lower center", ncols=min(3, len(bands) + 1))
+        figure.suptitle({"loss_d": "Loss of D", "loss_g": "Loss of G"}[key], x=0.01, ha="left")
+    figure.legend(loc="outside lower center", ncols=4 if len(bands) == 3 else 3)
     return figure
 
 
 def _final(comparison: Comparison, metric: MetricName, dark: bool) -> Figure:
     """Each seed a dot, the mean a bar across them."""
     names = comparison.experiments
-    figure = Figure(figsize=(5.6, 0.9 + 0.5 * len(names)), layout="constrained")
+    figure = Figure(figsize=(4.6, 1.1 + 0.45 * len(names)), layout="constrained")
     axes = figure.add_subplot()
     for row, name in enumerate(names):
         colour, _ = _look(comparison, name, dark)
@@ -115,8 +117,9 @@ def _final(comparison: Comparison, metric: MetricName, dark: bool) -> Figure:
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
-    axes.xaxis.set_major_locator(MaxNLocator(6))
-    axes.set_title(f"{metric.label}: {'lower' if metric.lower_is_better else 'higher'} is better", loc="left")
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.set_xlabel(f"{'lower' if metric.lower_is_better else 'higher'} is better")
+    figure.suptitle(metric.label, x=0.01, ha="left")
     return figure
 
 
@@ -177,7 +180,8 @@ def _style(dark: bool) -> Iterator[None]:
                 "font.family": "DejaVu Sans",
                 "font.size": 10.5,
                 "axes.titlesize": 10.5,
-                "axes.titleweight": "bold",
+                "figure.titlesize": 10.5,
+                "figure.titleweight": "bold",
                 "axes.grid": True,
                 "axes.axisbelow": True,
                 "axes.spines.top": False,

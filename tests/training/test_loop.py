@@ -1,0 +1,184 @@
+"""Whole runs: exact after an interruption, refused where they do not fit, ended where they diverge."""
+
+import io
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from safetensors.torch import load_file
+
+from gossipgan.config import Settings, fingerprint
+from gossipgan.data import Store
+from gossipgan.errors import UserError
+from gossipgan.evaluation import Ruler
+from gossipgan.runs import RunDirectory, read_journal
+from gossipgan.training import resumable, train
+from gossipgan.training.checkpoint import latest_checkpoint, load_checkpoint, save_checkpoint
+
+from .conftest import small
+
+LOOKAHEAD: dict[str, Any] = {"lookahead": {"kind": "joint", "k": 4, "alpha": 0.5}}
+
+
+def _train(path: Path, settings: Settings, store: Store, ruler: Ruler, seed: int = 1) -> RunDirectory:
+    run = RunDirectory(path)
+    train(run, settings, seed, store, ruler, experiment="test", console=Console(file=io.StringIO()))
+    return run
+
+
+def _content(run: RunDirectory) -> dict[str, bytes]:
+    """Every byte of a run that two executions must agree on."""
+    files = [run.journal, run.result, run.settings, *run.weights.iterdir(), *run.samples.iterdir()]
+    return {str(file.relative_to(run.path)): file.read_bytes() for file in files}
+
+
+def _interrupt(run: RunDirectory, path: Path, step: int) -> None:
+    """A copy of a finished run as it would be, had it been killed some time after the checkpoint of a step."""
+    shutil.copytree(run.path, path)
+    copy = RunDirectory(path)
+    copy.result.unlink()
+    shutil.rmtree(copy.weights)
+    for file in copy.checkpoints.iterdir():
+        if int(file.stem.removeprefix("step-")) > step:
+            file.unlink()
+    with copy.journal.open("ab") as file:
+        file.write(b'{"event":"losses","st')
+
+
+METHODS: dict[str, dict[str, Any]] = {
+    "alternating": {},
+    "lookahead": LOOKAHEAD,
+    "simultaneous": {"optimizer": {"update": "simultaneous"}, **LOOKAHEAD},
+    "d-steps": {"optimizer": {"d_steps": 2}},
+    "wgan-gp": {"game": {"loss": "wgan-gp", "discriminator_norm": "none"}},
+    "averaged-buffers": {"averaging": {"ema_half_life": None, "ema_decay": 0.9, "buffers": "average"}},
+    "no-average": {
+        "averaging": {"ema_half_life": None},
+        "evaluation": {"headline": "fast", "iterates": ["fast"]},
+    },
+}
+
+
+@pytest.mark.parametrize("method", list(METHODS))
+def test_a_run_resumed_in_mid_cycle_ends_with_the_same_bytes(
+    method: str, tmp_path: Path, store: Store, ruler: Ruler
+) -> None:
+    settings = small(**METHODS[method])
+    whole = _train(tmp_path / "whole", settings, store, ruler)
+    _interrupt(whole, tmp_path / "resumed", step=15)  # k = 4: three steps into a cycle; log_every = 4 too
+    assert resumable(RunDirectory(tmp_path / "resumed"))
+    resumed = _train(tmp_path / "resumed", settings, store, ruler)
+    assert _content(resumed) == _content(whole)
+    entries = [entry["step"] for entry in read_journal(resumed.clock)]
+    assert entries == sorted(set(entries))
+
+
+def test_how_often_checkpoints_are_taken_changes_nothing(tmp_path: Path, store: Store, ruler: Ruler) -> None:
+    often = _train(tmp_path / "often", small(training={"checkpoint_every": 3}), store, ruler)
+    seldom = _train(tmp_path / "seldom", small(training={"checkpoint_every": 1000}), store, ruler)
+    one, other = _content(often), _content(seldom)
+    assert one.pop("settings.yaml") != other.pop("settings.yaml")
+    assert one == other
+
+
+def test_a_finished_run_is_returned_and_not_run_again(tmp_path: Path, store: Store, ruler: Ruler) -> None:
+    run = _train(tmp_path / "run", small(), store, ruler)
+    before = {path: path.stat().st_mtime_ns for path in run.path.rglob("*")}
+    _train(tmp_path / "run", small(), store, ruler)
+    assert {path: path.stat().st_mtime_ns for path in run.path.rglob("*")} == before
+
+
+def test_the_journal_says_what_happened_and_when(tmp_path: Path, store: Store, ruler: Ruler) -> None:
+    run = _train(tmp_path / "run", small(optimizer={"d_steps": 2}), store, ruler)
+    entries = list(read_journal(run.journal))
+    steps = {event: [e["step"] for e in entries if e["event"] == event] for event in ("losses", "score", "samples")}
+    assert steps == {"losses": [4, 8, 12, 16, 20], "score": [10, 20], "samples": [10, 20]}
+    assert entries[-1] == {"event": "end", "step": 20, "images": 320, "outcome": "ok", "reason": None}
+    assert all(entry["images"] == entry["step"] * 8 * 2 for entry in entries if "images" in entry)
+    assert all("fid_digits_100_ema" in entry for entry in entries if entry["event"] == "score")
+    assert [path.name for path in sorted(run.samples.iterdir())] == ["step-00000010.png", "step-00000020.png"]
+
+
+def test_lookahead_with_alpha_1_is_the_base_method_to_the_last_bit(
+    tmp_path: Path, store: Store, ruler: Ruler
+) -> None:
+    base = _train(tmp_path / "base", small(), store, ruler)
+    alpha_1 = _train(tmp_path / "one", small(lookahead={"kind": "joint", "k": 4, "alpha": 1.0}), store, ruler)
+    for name in ("fast", "ema"):
+        assert alpha_1.generator(name).read_bytes() == base.generator(name).read_bytes()
+
+
+def test_fast_weights_are_saved_as_they_were_before_the_backtrack(tmp_path: Path, store: Store, ruler: Ruler) -> None:
+    # With k beyond the run the fast weights are those of the base method; with k at its end they must be too.
+    base = _train(tmp_path / "base", small(), store, ruler)
+    synced = _train(tmp_path / "synced", small(lookahead={"kind": "joint", "k": 20, "alpha": 0.5}), store, ruler)
+    assert synced.generator("fast").read_bytes() == base.generator("fast").read_bytes()
+    fast, slow = load_file(synced.generator("fast")), load_file(synced.generator("slow"))
+    assert not (fast["layers.0.weight"] == slow["layers.0.weight"]).all()
+
+
+def test_the_best_checkpoint_and_the_last_two_are_kept(tmp_path: Path, store: Store, ruler: Ruler) -> None:
+    run = _train(tmp_path / "run", small(training={"steps": 40}), store, ruler)
+    scores = {e["step"]: e["fid_digits_100_ema"] for e in read_journal(run.journal) if e["event"] == "score"}
+    best = min(scores, key=lambda step: scores[step])
+    assert run.read_result()["best_step"] == best
+    kept = {int(path.stem.removeprefix("step-")) for path in run.checkpoints.iterdir()}
+    assert kept == {35, 40, best}
+
+
+def test_a_learning_rate_far_too_high_ends_the_run_as_diverged(tmp_path: Path, store: Store, ruler: Ruler) -> None:
+    # Without norms and with plain hinge losses, steps of 10 in every weight overflow within a few iterations.
+    settings = small(
+        game={"loss": "hinge", "discriminator_norm": "none"},
+        optimizer={"generator": {"lr": 10.0}, "discriminator": {"lr": 10.0}},
+        training={"steps": 4000},
+    )
+    run = _train(tmp_path / "run", settings, store, ruler)
+    result, entries = run.read_result(), list(read_journal(run.journal))
+    assert result["outcome"] == "diverged"
+    assert result["steps"] < 4000
+    assert entries[-1]["outcome"] == "diverged"
+    assert entries[-1]["reason"] == result["reason"]
+    assert "at step" in result["reason"] or "lower bound" in result["reason"]
+
+
+def test_a_discriminator_that_has_won_ends_the_run_as_diverged(tmp_path: Path, store: Store, ruler: Ruler) -> None:
+    settings = small(
+        game={"loss": "hinge", "discriminator_norm": "none", "width": 8},
+        optimizer={"generator": {"lr": 1e-9}, "discriminator": {"lr": 5e-3}},
+        training={"steps": 400, "divergence_window": 12},
+    )
+    result = _train(tmp_path / "run", settings, store, ruler).read_result()
+    assert result["outcome"] == "diverged"
+    assert "lower bound" in result["reason"]
+
+
+def test_a_directory_of_another_run_is_refused_by_name(tmp_path: Path, store: Store, ruler: Ruler) -> None:
+    _train(tmp_path / "run", small(), store, ruler)
+    with pytest.raises(UserError, match=f"holds another run .fingerprint {fingerprint(small(), 1, store.digest)[:12]}"):
+        _train(tmp_path / "run", small(), store, ruler, seed=2)
+
+
+def test_a_directory_of_something_else_is_left_alone(tmp_path: Path, store: Store, ruler: Ruler) -> None:
+    (tmp_path / "precious").write_text("thesis")
+    with pytest.raises(UserError, match="not empty and not a run directory"):
+        _train(tmp_path, small(), store, ruler)
+    assert [path.name for path in tmp_path.iterdir()] == ["precious"]
+
+
+@pytest.mark.parametrize(("key", "message"), [("fingerprint", "checkpoint of another run"), ("code", "other|another")])
+def test_a_checkpoint_of_other_settings_or_code_is_refused(
+    key: str, message: str, tmp_path: Path, store: Store, ruler: Ruler
+) -> None:
+    _interrupt(_train(tmp_path / "whole", small(), store, ruler), tmp_path / "run", step=15)
+    run = RunDirectory(tmp_path / "run")
+    path = latest_checkpoint(run.checkpoints)
+    assert path is not None
+    tensors, numbers = load_checkpoint(path)
+    save_checkpoint(run.checkpoints, 15, tensors, {**numbers, key: "0" * 64})
+    before = run.journal.read_bytes()
+    with pytest.raises(UserError, match=message):
+        _train(run.path, small(), store, ruler)
+    assert run.journal.read_bytes() == before
