@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from PIL import Image
 
 from gossipgan.config import Settings
 from gossipgan.runs import Journal, RunDirectory, write_atomic
+from gossipgan.tracking import quiet_environment
 
 Build = Callable[..., Path]
 START = 1_700_000_000.0
@@ -27,17 +29,31 @@ def _own_environment() -> Iterator[None]:
     os.environ.update(before)
 
 
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """MLflow's tables without a run: making them takes seconds, so most tests start from a copy."""
+    quiet_environment()
+    from mlflow import MlflowClient
+
+    path = tmp_path_factory.mktemp("store") / "mlflow.db"
+    MlflowClient(tracking_uri=f"sqlite:///{path}").search_experiments()
+    return path
+
+
 @pytest.fixture
-def build(tmp_path: Path) -> Build:
-    """Builds a project's folder with runs of ``experiments`` at ``seeds``."""
+def build(tmp_path: Path, empty_store: Path) -> Build:
+    """Builds a project's folder with runs of ``experiments`` at ``seeds``; ``fresh``: no store as yet."""
 
     def make(
         experiments: tuple[str, ...] = ("baseline",),
         seeds: tuple[int, ...] = (1,),
         outcome: str = "ok",
         entries: int = 40,
+        fresh: bool = False,
         **overrides: dict[str, object],
     ) -> Path:
+        if not fresh:
+            shutil.copy(empty_store, tmp_path / "mlflow.db")
         for experiment in experiments:
             for seed in seeds:
                 _run(tmp_path, experiment, seed, outcome, entries, overrides)

@@ -44,7 +44,7 @@ def _free_port() -> int:
 
 
 def test_metrics_equal_the_journal_by_step_and_by_images(build: Build) -> None:
-    root = build(entries=300)
+    root = build(entries=300, fresh=True)
     assert sync(root, tracking=TRACKING).written == ("baseline/seed-1",)
     (run,) = _runs(root, "run")
     entries = list(read_journal(root / "runs/baseline/seed-1/journal.jsonl"))
@@ -149,7 +149,7 @@ def test_a_run_outside_the_pipeline_needs_neither_parent_nor_clock(build: Build,
 
 
 def test_mlflow_false_writes_nothing(build: Build) -> None:
-    root = build()
+    root = build(fresh=True)
     assert sync(root, tracking=TrackingSettings(mlflow=False)).parent_id is None
     assert not (root / "mlflow.db").exists()
 
@@ -212,7 +212,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def test_a_real_server_takes_the_same_view_and_no_duplicates(build: Build, server: str) -> None:
-    root = build(experiments=("baseline",))
+    root = build(fresh=True)
     tracking = TrackingSettings(uri=server)
     first = sync(root, tracking=tracking)
     assert first.warning is None

@@ -101,9 +101,7 @@ def test_the_journal_says_what_happened_and_when(tmp_path: Path, store: Store, r
     assert [path.name for path in sorted(run.samples.iterdir())] == ["step-00000010.png", "step-00000020.png"]
 
 
-def test_lookahead_with_alpha_1_is_the_base_method_to_the_last_bit(
-    tmp_path: Path, store: Store, ruler: Ruler
-) -> None:
+def test_lookahead_with_alpha_1_is_the_base_method_to_the_last_bit(tmp_path: Path, store: Store, ruler: Ruler) -> None:
     base = _train(tmp_path / "base", small(), store, ruler)
     alpha_1 = _train(tmp_path / "one", small(lookahead={"kind": "joint", "k": 4, "alpha": 1.0}), store, ruler)
     for name in ("fast", "ema"):

@@ -17,7 +17,6 @@ from gossipgan.tracking.store import (
     Store,
     open_store,
     quiet_environment,
-    resolve_uri,
     tracking_failures,
     warning_line,
     without_password,
@@ -79,7 +78,6 @@ def mirror_run(
                 result,
                 metrics,
                 root=root,
-                uri=resolve_uri(tracking, root),
                 experiment=experiment,
                 seed=seed,
                 live=live or run,
@@ -100,7 +98,6 @@ def _mirror(
     metrics: Mapping[str, float | str],
     *,
     root: Path,
-    uri: str,
     experiment: str,
     seed: int,
     live: RunDirectory,
@@ -165,7 +162,7 @@ def _mirror(
     for name, count in sorted((left_out + end_left_out).items()):
         client.set_tag(run_id, f"gossipgan.not_finite/{name}", str(count))
     # The settings may name a store with a password in it.
-    client.log_text(run_id, without_password(run.settings.read_text(), uri), run.settings.name)
+    client.log_text(run_id, without_password(run.settings.read_text()), run.settings.name)
     for file in (run.journal, run.result, live.environment):
         if file.exists():
             client.log_artifact(run_id, str(file))

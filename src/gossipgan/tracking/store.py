@@ -2,11 +2,11 @@
 
 import fcntl
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 from gossipgan.config import TrackingSettings
 
@@ -115,13 +115,12 @@ def warning_line(error: Exception, tracking: TrackingSettings, root: Path) -> st
     first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     reason = first if len(first) <= 200 else first[:197] + "..."
     line = f"MLflow at {uri}: not written: {reason}; nothing is lost: gossipgan mlflow sync fills it again"
-    return without_password(line, uri)
+    return without_password(line)
 
 
-def without_password(text: str, uri: str) -> str:
-    """``text`` with the password of ``uri`` blotted out."""
-    password = urlsplit(uri).password
-    return text.replace(f":{password}@", ":***@") if password else text
+def without_password(text: str) -> str:
+    """``text`` with the passwords of all URIs in it blotted out."""
+    return re.sub(r"(://[^\s:/@]*):[^\s@]+@", r"\1:***@", text)
 
 
 @contextmanager

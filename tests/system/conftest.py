@@ -1,0 +1,104 @@
+"""The product as a person has it: a copy of the project in an empty folder, and its commands as real processes."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
+
+#: Runs of seconds rather than minutes; everything else as it ships.
+QUICK = {
+    "data.limit": 600,
+    "data.held_out": 300,
+    "extractor.width": 8,
+    "extractor.features": 16,
+    "extractor.epochs": 2,
+    "game.width": 4,
+    "training.steps": 60,
+    "training.batch": 16,
+    "training.threads": 1,
+    "training.log_every": 10,
+    "training.evaluate_every": 30,
+    "training.sample_every": 30,
+    "training.checkpoint_every": 10,
+    "evaluation.samples": 200,
+    "evaluation.kid_subset_size": 100,
+    "evaluation.kid_subsets": 5,
+}
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def environment() -> dict[str, str]:
+    return {
+        **{key: value for key, value in os.environ.items() if not key.startswith(("MLFLOW_", "COV_"))},
+        "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+        "DVC_NO_ANALYTICS": "true",
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+def run(command: str, folder: Path, *, status: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run a command line in a folder, and check how it ends."""
+    done = subprocess.run(
+        command.split(), cwd=folder, env=environment(), text=True, capture_output=True, timeout=600, check=False
+    )
+    assert done.returncode == status, f"{command}: status {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def edit_params(folder: Path, settings: dict[str, object]) -> None:
+    """Change ``params.yaml`` as a person would: by dotted key, the rest as it was."""
+    yaml = YAML()
+    content = yaml.load(folder / "params.yaml")
+    for dotted, value in settings.items():
+        *sections, key = dotted.split(".")
+        section = content
+        for name in sections:
+            section = section[name]
+        section[key] = value
+    yaml.dump(content, folder / "params.yaml")
+
+
+def make_project(folder: Path) -> Path:
+    """A clone's files, without results, with quick settings and one seed; under git and DVC."""
+    folder.mkdir()
+    for name in ("params.yaml", "dvc.yaml", "pipeline", "src", ".gitignore"):
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+        else:
+            shutil.copy2(source, folder / name)
+    edit_params(folder, {**QUICK, "seeds": [1]})
+    run("git init -q", folder)
+    run("dvc init -q", folder)
+    commit(folder)
+    return folder
+
+
+def commit(folder: Path) -> None:
+    run("git add -A", folder)
+    run("git -c user.name=test -c user.email=test@example.org commit -q -m state", folder)
+
+
+@pytest.fixture(scope="session")
+def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project on which ``dvc repro`` has been run once. Tests must not change it: see ``project``."""
+    folder = make_project(tmp_path_factory.mktemp("system") / "project")
+    run("dvc repro", folder)
+    commit(folder)
+    return folder
+
+
+@pytest.fixture
+def project(reproduced: Path, tmp_path: Path) -> Path:
+    """A copy of the reproduced project, to change."""
+    shutil.copytree(reproduced, tmp_path / "project", symlinks=True)
+    return tmp_path / "project"
