@@ -79,6 +79,7 @@ def make_project(folder: Path) -> Path:
     edit_params(folder, {**QUICK, "seeds": [1]})
     run("git init -q", folder)
     run("dvc init -q", folder)
+    shutil.copytree(ROOT / ".dvc" / "plots", folder / ".dvc" / "plots")
     commit(folder)
     return folder
 

@@ -78,8 +78,10 @@ def test_dvcs_own_views_of_params_metrics_and_plots_work(project: Path) -> None:
     assert "training.steps" in run("dvc params diff", project).stdout
     run("dvc plots show", project)
     plots = (project / "dvc_plots/index.html").read_text()
-    for part in ("losses.csv", "curves.csv", "step-00000060.png"):
+    for part in ("loss of G", "losses and scores by step", "step-00000060.png"):
         assert part in plots
+    for column in ("experiment", "seed", "metric"):  # what the curves are told apart by
+        assert f'"{column}"' in plots
 
 
 def test_dvc_exp_run_tries_a_setting(project: Path) -> None:

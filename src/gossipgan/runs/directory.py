@@ -50,7 +50,8 @@ class RunDirectory:
             "seed": seed,
             "data_digest": data_digest,
             "fingerprint": fingerprint(settings, seed, data_digest),
-            "settings": settings.model_dump(mode="json"),
+            # Where runs are shown has no say in what they are, and an address may hold a password.
+            "settings": settings.model_dump(mode="json", exclude={"tracking"}),
         }
         with atomic(self.settings) as temporary:
             YAML(typ="safe", pure=True).dump(content, temporary)
