@@ -1,6 +1,7 @@
 """``dvc repro`` and what stands on it, from outside."""
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -93,6 +94,7 @@ def test_dvc_exp_run_tries_a_setting(project: Path) -> None:
 
 def test_a_train_stage_killed_in_mid_run_goes_on_and_ends_the_same(project: Path, tmp_path: Path) -> None:
     edit_params(project, {"training.steps": 300})
+    shutil.rmtree(project / "work")
     (tmp_path / "copy").mkdir()
     whole = tmp_path / "copy" / "project"
     shutil.copytree(project, whole, symlinks=True)
@@ -113,7 +115,7 @@ def test_a_train_stage_killed_in_mid_run_goes_on_and_ends_the_same(project: Path
         time.sleep(0.02)
     killed = {path for path in project.glob("work/lookahead/seed-1/*") if not (path / "result.json").exists()}
     assert len(killed) == 1
-    subprocess.run(["kill", "-KILL", f"-{process.pid}"], check=True)
+    os.killpg(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
 
     done = run("dvc repro train@lookahead-1", project)

@@ -20,35 +20,34 @@ def _content(path: Path) -> dict[str, bytes]:
     return {str(file.relative_to(path)): file.read_bytes() for file in files}
 
 
+def _last_step(run_dir: Path) -> int:
+    steps = [int(path.stem.removeprefix("step-")) for path in (run_dir / "checkpoints").glob("step-*.safetensors")]
+    return max(steps, default=0)
+
+
 def test_a_run_killed_again_and_again_at_any_point_ends_with_the_same_bytes(reproduced: Path, tmp_path: Path) -> None:
-    command = "gossipgan train -e lookahead -S training.steps=150 --seed 5 --out"
+    command = "gossipgan train -e lookahead -S training.steps=300 --seed 5 --out"
     run(f"{command} {tmp_path / 'whole'}", reproduced)
-    when = random.Random(0)
-    killed = 0
-    for _ in range(30):
+    chance = random.Random(0)
+    killed = tmp_path / "killed"
+    for least in (20, 90, 160, 230):
         process = subprocess.Popen(
-            [BIN / "gossipgan", *command.split()[1:], str(tmp_path / "killed")],
+            [BIN / "gossipgan", *command.split()[1:], str(killed)],
             cwd=reproduced,
             env=environment(),
             stdout=subprocess.DEVNULL,
         )
-        # Not before it has begun, or the same import would be killed for ever.
         begun = time.monotonic()
-        settings = tmp_path / "killed" / "settings.yaml"
-        while process.poll() is None and (not settings.exists() or settings.stat().st_mtime < time.time() - 60):
-            time.sleep(0.01)
+        while _last_step(killed) < least:
+            assert process.poll() is None, "ended before it could be killed"
             assert time.monotonic() < begun + 120
-        try:
-            process.wait(timeout=when.uniform(3.0, 5.0))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            assert process.wait() == -signal.SIGKILL
-            killed += 1
-            continue
-        assert process.returncode == 0
-        break
-    assert killed >= 1
-    assert _content(tmp_path / "killed") == _content(tmp_path / "whole")
+            time.sleep(0.005)
+        time.sleep(chance.uniform(0, 0.15))  # somewhere between or inside a step, a write, a score
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
+    assert not (killed / "result.json").exists()
+    run(f"{command} {killed}", reproduced)
+    assert _content(killed) == _content(tmp_path / "whole")
 
 
 def test_a_run_outside_dvc_is_the_run_of_the_pipeline(reproduced: Path, tmp_path: Path) -> None:

@@ -289,6 +289,15 @@ class Settings(Section):
         return self
 
     @model_validator(mode="after")
+    def _compiles(self) -> Self:
+        if self.training.compile and self.game.loss == "wgan-gp":
+            raise ValueError(
+                "training.compile: wgan-gp's penalty is differentiated twice, which torch.compile does not support; "
+                "set it to false, or use another loss"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _headline_exists(self) -> Self:
         if self.evaluation.headline not in self.iterates:
             raise ValueError(

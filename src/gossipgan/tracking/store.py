@@ -89,7 +89,12 @@ def open_store(tracking: TrackingSettings, root: Path) -> Iterator[Store]:
             # A server has its own place for artifacts; a database would take the current directory.
             artifacts = None if uri.startswith("http") else (root / "mlartifacts").resolve().as_uri()
             try:
-                experiment_id = client.create_experiment(tracking.experiment, artifact_location=artifacts)
+                # The kind opens MLflow's pages for training runs rather than those for language models.
+                experiment_id = client.create_experiment(
+                    tracking.experiment,
+                    artifact_location=artifacts,
+                    tags={"mlflow.experimentKind": "custom_model_development"},
+                )
             except MlflowException:
                 found = client.get_experiment_by_name(tracking.experiment)
                 if found is None:

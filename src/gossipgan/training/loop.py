@@ -70,6 +70,7 @@ def train(
     mixing: Mixing = NoMixing()
     budget = settings.training
     outcome, reason = "ok", None
+    losses: dict[str, float] = {}
 
     with report_progress(f"{experiment} seed {seed}", state.step, budget.steps, console) as report:
         while state.step < budget.steps:
@@ -91,9 +92,9 @@ def train(
                 if learner.average is not None:
                     learner.average.update()
 
-            if last or state.step % budget.log_every == 0:
+            logged = last or state.step % budget.log_every == 0
+            if logged:
                 losses = state.log_losses()
-                report(state.step, losses, state.scores)
                 reason = state.divergence(losses)
             if reason is None:
                 try:
@@ -104,6 +105,8 @@ def train(
                         state.journal.append("samples", state.step, file=file)
                 except NotFiniteSamples:
                     reason = f"G's samples are not finite at step {state.step}"
+            if logged:
+                report(state.step, losses, state.scores)
             if reason is not None:
                 outcome = "diverged"
                 iterates.save(run, state.learners[0], fast)
