@@ -54,6 +54,10 @@ MISTAKES = {
         "optimizer: {update: simultaneous, d_steps: 2}",
         ["optimizer.d_steps", "must be 1"],
     ),
+    "compiling what is differentiated twice": (
+        "{training: {compile: true}, game: {loss: wgan-gp, discriminator_norm: none}}",
+        ["training.compile", "wgan-gp", "set it to false"],
+    ),
     "two spellings of the EMA": ("averaging: {ema_decay: 0.99}", ["averaging.ema_decay", "ema_half_life"]),
     "headline that is not scored": (
         "evaluation: {iterates: [fast], headline: ema}",

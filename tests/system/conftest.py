@@ -80,6 +80,7 @@ def make_project(folder: Path) -> Path:
     run("git init -q", folder)
     run("dvc init -q", folder)
     shutil.copytree(ROOT / ".dvc" / "plots", folder / ".dvc" / "plots")
+    shutil.copy2(ROOT / ".dvcignore", folder / ".dvcignore")
     commit(folder)
     return folder
 

@@ -1,5 +1,6 @@
 """``dvc repro`` and what stands on it, from outside."""
 
+import compileall
 import json
 import os
 import re
@@ -58,7 +59,8 @@ def test_nothing_that_dvc_keeps_holds_a_time_a_path_or_a_host(reproduced: Path, 
     assert (again / "dvc.lock").read_bytes() == (reproduced / "dvc.lock").read_bytes()
 
 
-def test_a_second_repro_runs_nothing(project: Path) -> None:
+def test_a_second_repro_runs_nothing_even_after_the_code_was_byte_compiled(project: Path) -> None:
+    compileall.compile_dir(project / "src", quiet=1)
     done = run("dvc repro", project)
     assert _ran(done.stdout) == set()
     assert "up to date" in done.stdout
