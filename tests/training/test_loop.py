@@ -180,3 +180,14 @@ def test_a_checkpoint_of_other_settings_or_code_is_refused(
     with pytest.raises(UserError, match=message):
         _train(run.path, small(), store, ruler)
     assert run.journal.read_bytes() == before
+
+
+def test_a_grid_of_fast_weights_shows_them_before_the_backtrack(tmp_path: Path, store: Store, ruler: Ruler) -> None:
+    # Grids at steps 5, 10, ...; scores at none of the steps at which there is a backtrack.
+    often: dict[str, Any] = {"training": {"sample_every": 5, "evaluate_every": 1000, "steps": 15}}
+    shown: dict[str, Any] = {"evaluation": {"headline": "fast", "iterates": ["fast"]}}
+    base = _train(tmp_path / "base", small(**often, **shown), store, ruler)
+    synced = _train(tmp_path / "synced", small(**often, **shown, lookahead={"kind": "joint", "k": 5}), store, ruler)
+    first, second = (run.samples / "step-00000005.png" for run in (base, synced))
+    assert first.read_bytes() == second.read_bytes()
+    assert (base.samples / "step-00000010.png").read_bytes() != (synced.samples / "step-00000010.png").read_bytes()

@@ -60,12 +60,15 @@ class Learner:
         self.discriminator_optimizer = build_optimizer(method.name, self.discriminator, method.discriminator)
         self.lookahead: JointLookahead | None = None
         if settings.lookahead.kind == "joint":
-            self.lookahead = JointLookahead(
-                [self.generator, self.discriminator], settings.lookahead.k, settings.lookahead.alpha
-            )
+            self.lookahead = JointLookahead(self.players, settings.lookahead.k, settings.lookahead.alpha)
         self.average: ExponentialAverage | None = None
         if settings.averaging.decay is not None:
             self.average = ExponentialAverage(self.generator, settings.averaging.decay, settings.averaging.buffers)
+
+    @property
+    def players(self) -> tuple[FlatPlayer, FlatPlayer]:
+        """G and D, as flat players."""
+        return self.generator, self.discriminator
 
     def play(self) -> Tensor:
         """The fast steps of one iteration.

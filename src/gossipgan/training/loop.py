@@ -77,13 +77,14 @@ def train(
             # One iteration: fast steps, mixing, Lookahead, averaging (in this order, as in the papers).
             for learner in state.learners:
                 state.sums += learner.play()
-            mixing.start([learner.generator.vector for learner in state.learners])
+            mixing.start([player.vector for learner in state.learners for player in learner.players])
             mixing.finish()
             state.step += 1
             last = state.step == budget.steps
             evaluate = last or state.step % budget.evaluate_every == 0
-            # The fast weights are scored as they were before the backtrack, or they would be the slow ones.
-            fast = state.learners[0].iterate("fast") if evaluate else {}
+            draw = last or state.step % budget.sample_every == 0
+            # Fast weights are looked at as they were before the backtrack, or they would be the slow ones.
+            fast = state.learners[0].iterate("fast") if evaluate or draw else {}
             for learner in state.learners:
                 if learner.lookahead is not None:
                     learner.lookahead.fast_step()
@@ -100,19 +101,18 @@ def train(
                 try:
                     if evaluate:
                         state.log_scores(iterates.score(state.learners[0], fast), iterates.primary)
-                    if last or state.step % budget.sample_every == 0:
+                    if draw:
                         file = iterates.save_samples(run, state.learners[0], fast, state.step)
                         state.journal.append("samples", state.step, file=file)
                 except NotFiniteSamples:
                     reason = f"G's samples are not finite at step {state.step}"
             if logged:
                 report(state.step, losses, state.scores)
+            if last or reason is not None:
+                iterates.save(run, state.learners[0], fast)
             if reason is not None:
                 outcome = "diverged"
-                iterates.save(run, state.learners[0], fast)
                 break
-            if last:
-                iterates.save(run, state.learners[0], fast)
             if last or state.step % budget.checkpoint_every == 0 or state.step == state.best_step:
                 state.checkpoint()
 
