@@ -14,7 +14,7 @@ from gossipgan.training import choose_device
 def main() -> None:
     project = Project(Path())
     params = load_params(project.params)
-    settings = params.settings(params.baseline)
+    settings = params.shared_settings()
     experiments = list(params.experiments)
     assert params.baseline is not None
     environment = describe_environment(settings.training.threads, choose_device(settings.training.device))

@@ -11,7 +11,7 @@ from gossipgan.runs import Project
 
 def main() -> None:
     project = Project(Path())
-    settings = load_params(project.params).settings()
+    settings = load_params(project.params).shared_settings()
     store = Store.open(project.prepared)
     result = train_extractor(settings.extractor, store, project.extractor, settings.training.threads)
     print(f"extractor {settings.extractor.name}: held-out accuracy {result['held_out_accuracy']:.2%}")

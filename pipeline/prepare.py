@@ -10,11 +10,11 @@ from gossipgan.runs import Project
 
 def main() -> None:
     project = Project(Path())
-    settings = load_params(project.params).settings()
+    settings = load_params(project.params).shared_settings()
     manifest = prepare(settings.data, project.prepared)
     print(f"{manifest.source}: {manifest.counts['train']} training and {manifest.counts['held_out']} held-out pictures")
     for picture in manifest.skipped:
-        print(f"skipped {picture.name}: {picture.reason}")
+        print(f"left out {picture.name}: {picture.reason}")
 
 
 if __name__ == "__main__":

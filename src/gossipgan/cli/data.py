@@ -29,9 +29,7 @@ def prepare(
     from gossipgan.data import prepare as prepare_store
 
     given = [*(overrides or ()), *(["data.skip_bad=true"] if skip_bad else [])]
-    file = load_params(params)
-    # The baseline's, since sections alone need not be a whole experiment; data is the same for all.
-    settings = file.settings(file.baseline, given)
+    settings = load_params(params).shared_settings(given)
     store = out or params.parent / "data" / "prepared"
     manifest = prepare_store(settings.data, store)
 
@@ -41,3 +39,5 @@ def prepare(
         f"{store}: {manifest.counts['train']} training and {manifest.counts['held_out']} held-out pictures of "
         f"{' x '.join(map(str, manifest.shape))}, {classes}{skipped}; digest {manifest.digest[:12]}"
     )
+    for picture in manifest.skipped:
+        typer.echo(f"left out {picture.name}: {picture.reason}")

@@ -19,7 +19,7 @@ def sync(params: Params = PARAMS) -> None:
     from gossipgan.tracking import sync as sync_runs
 
     root = params.parent.resolve()
-    settings = load_params(params).settings()
+    settings = load_params(params).shared_settings()
     synced = sync_runs(root, tracking=settings.tracking)
     typer.echo(f"{len(synced.written)} runs written, {len(synced.unchanged)} already there")
     if synced.unfinished:

@@ -32,7 +32,7 @@ def extractor(
     from gossipgan.evaluation import train_extractor
     from gossipgan.runs import Project
 
-    settings = load_params(params).settings(None, overrides or ())
+    settings = load_params(params).shared_settings(overrides or ())
     project = Project(params.parent)
     store = Store.open(data or project.prepared)
     result = train_extractor(settings.extractor, store, out or project.extractor, settings.training.threads)

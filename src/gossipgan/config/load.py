@@ -28,6 +28,13 @@ class ParamsFile(NamedTuple):
     seeds: tuple[int, ...]
     baseline: str | None
 
+    def shared_settings(self, overrides: Sequence[str] = ()) -> Settings:
+        """Settings of the baseline, for what is the same in every experiment: data, extractor, evaluation, tracking.
+
+        (The sections alone need not make a whole experiment.)
+        """
+        return self.settings(self.baseline, overrides)
+
     def settings(self, experiment: str | None = None, overrides: Sequence[str] = ()) -> Settings:
         """Resolved settings of one experiment (None: the sections alone).
 
