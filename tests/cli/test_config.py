@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from ruamel.yaml import YAML
 
@@ -119,7 +120,6 @@ def test_schema_prints_a_json_schema_that_knows_every_section(gossipgan: Gossipg
 
 
 def test_the_schema_accepts_a_params_file_and_refuses_a_wrong_key(gossipgan: Gossipgan) -> None:
-    jsonschema = pytest.importorskip("jsonschema")
     validator = jsonschema.Draft202012Validator(json.loads(gossipgan("config", "schema").out))
     content = YAML(typ="safe", pure=True).load(TEXT)
 

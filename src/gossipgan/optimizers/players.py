@@ -28,6 +28,6 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 
 def load_optimizer_tensors(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """Put saved state tensors in place of an optimizer's own."""
+    """Put copies of saved state tensors in place of an optimizer's own, on its device."""
     (vector,) = optimizer.param_groups[0]["params"]
-    optimizer.state[vector] = dict(tensors)
+    optimizer.state[vector] = {name: tensor.to(vector.device, copy=True) for name, tensor in tensors.items()}
