@@ -57,6 +57,23 @@ def test_nested_lookahead_is_reached_by_its_two_options(game: Game) -> None:
     assert "contraction of a cycle of 18 iterations: measured 0.7108, predicted 0.7108" in out
 
 
+def test_learners_are_printed_with_their_consensus_and_drawn(game: Game, tmp_path: Path) -> None:
+    path = tmp_path / "out.png"
+    options = ("--method", "dposg", "--learners", "8", "--topology", "ring", "--rounds", "2", "--start", "normal")
+
+    _, out, err = game("bilinear", *options, "--plot", str(path))
+    _, as_json, _ = game("bilinear", *options, "--json")
+
+    assert err == ""
+    assert "consensus distance" in out.splitlines()[0]
+    assert "8 learners, ring, 2 rounds of gossip" in out
+    assert "contraction of an iteration: measured 0.9487, predicted 0.9487" in out
+    assert path.stat().st_size > 10_000
+    content = json.loads(as_json)
+    assert (content["learners"], content["topology"], content["rounds"]) == (8, "ring", 2)
+    assert len(content["consensus"]) == len(content["distance"])
+
+
 @pytest.mark.parametrize(
     "more",
     [(), ("--method", "gda", "--eta", "5", "--passes", "900"), ("--batch", "3", "--seeds", "1"), ("--passes", "1")],

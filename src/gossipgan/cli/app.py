@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gossipgan import __version__
-from gossipgan.cli import config, data, tracking, train, verify
+from gossipgan.cli import config, data, game, tracking, train, verify
 
 app = typer.Typer(
     name="gossipgan",
@@ -25,6 +25,7 @@ app.command("train")(train.train)
 app.command("evaluate")(train.evaluate)
 app.command("verify")(verify.verify)
 app.add_typer(tracking.app, name="mlflow")
+app.add_typer(game.app, name="game")
 
 
 def _print_version(wanted: bool) -> None:
