@@ -161,6 +161,10 @@ def test_training_and_report_do_not_need_mlflows_server(project: Path) -> None:
 
 
 def test_verify_reproduces_the_record_bit_for_bit(project: Path) -> None:
+    path = project / "reports/comparison.json"
+    record = json.loads(path.read_text())
+    record["environment"]["python"] = "3.11.0"  # no arithmetic is the interpreter's
+    path.write_text(json.dumps(record))
     done = run("gossipgan verify", project)
     assert "baseline seed 1: " in done.stdout
     assert "equal to the last bit" in done.stdout

@@ -21,6 +21,9 @@ from gossipgan.runs import Project
 #: What a scratch copy needs; everything else the pipeline makes.
 _COPIED = ("params.yaml", "dvc.yaml", "pipeline", "src")
 
+#: What an environment tells beside what decides the bits: the interpreter does no arithmetic of a run's.
+_HARMLESS = ("python",)
+
 #: A relative difference is relative to at least this, so that scores near 0 are not held to the last digit.
 _SCALE = 0.05
 
@@ -37,8 +40,8 @@ def verify_project(
 ) -> Verdict:
     """Reproduce runs from nothing and compare them with the record.
 
-    Where processor, libraries and threads are those of the record, every metric and the hash of every weights file must
-    be equal. Elsewhere floating-point arithmetic differs in its last bits, which training amplifies: then metrics
+    Where processor, device, libraries and threads are those of the record, every metric and the hash of every weights
+    file must be equal. Elsewhere floating-point arithmetic differs in its last bits, which training amplifies: then metrics
     must agree within ``tolerance``, relative to the recorded value (or to .05, where that is less).
 
     Args:
@@ -65,7 +68,11 @@ def verify_project(
     with tempfile.TemporaryDirectory(prefix="gossipgan-verify-") as folder:
         scratch = Project(Path(folder))
         environment = _reproduce(project, scratch, chosen)
-        differing = [key for key in record["environment"] if record["environment"][key] != environment.get(key)]
+        differing = [
+            key
+            for key, recorded in record["environment"].items()
+            if key not in _HARMLESS and recorded != environment.get(key)
+        ]
         lines = [f"{key}: recorded {record['environment'][key]}, here {environment.get(key)}" for key in differing]
         if differing and tolerance is None:
             lines.append("not the machine of the record, so bits may differ: give --tolerance, such as --tolerance 0.3")
