@@ -41,8 +41,8 @@ def verify_project(
     """Reproduce runs from nothing and compare them with the record.
 
     Where processor, device, libraries and threads are those of the record, every metric and the hash of every weights
-    file must be equal. Elsewhere floating-point arithmetic differs in its last bits, which training amplifies: then metrics
-    must agree within ``tolerance``, relative to the recorded value (or to .05, where that is less).
+    file must be equal. Elsewhere floating-point arithmetic differs in its last bits, which training amplifies: then
+    metrics must agree within ``tolerance``, relative to the recorded value (or to .05, where that is less).
 
     Args:
         params: the project's ``params.yaml``.
