@@ -60,7 +60,14 @@ def test_a_run_outside_dvc_is_the_run_of_the_pipeline(reproduced: Path, tmp_path
 def test_ctrl_c_ends_in_one_line_and_the_run_goes_on_later(reproduced: Path, tmp_path: Path) -> None:
     command = [BIN / "gossipgan", "train", "-e", "baseline", "-S", "training.steps=5000", "--out", tmp_path / "run"]
     process = subprocess.Popen(
-        command, cwd=reproduced, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        # Where the tests run in the background SIGINT is ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
+        args=command,
+        cwd=reproduced,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     deadline = time.monotonic() + 120
     while not list((tmp_path / "run" / "checkpoints").glob("step-*.safetensors")):
