@@ -1,5 +1,13 @@
-"""One thread in every test process: the tests share the machine, and results depend on the count."""
+"""What every test process starts from: one thread, and Ctrl-C as it is in a terminal.
+
+The tests share the machine, and results depend on the number of threads. A shell ignores SIGINT in what it runs in
+the background, and children inherit that: commands that tests start could not be interrupted then.
+"""
+
+import signal
 
 import torch
 
 torch.set_num_threads(1)
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -159,9 +159,7 @@ def test_ctrl_c_ends_in_one_line_and_status_130(tmp_path: Path) -> None:
     os.mkfifo(pipe)
 
     with subprocess.Popen(
-        # Where the tests run in the background SIGINT is ignored, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
-        args=[*COMMAND, "config", "show", "--params", str(pipe)],
+        [*COMMAND, "config", "show", "--params", str(pipe)],
         stderr=subprocess.PIPE,
         text=True,
     ) as command:

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,8 +34,6 @@ QUICK = {
     "evaluation.kid_subsets": 5,
 }
 
-Command = Callable[..., subprocess.CompletedProcess[str]]
-
 
 def environment() -> dict[str, str]:
     return {
@@ -52,6 +51,15 @@ def run(command: str, folder: Path, *, status: int = 0) -> subprocess.CompletedP
     )
     assert done.returncode == status, f"{command}: status {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done
+
+
+def wait_until(condition: Callable[[], object], process: "subprocess.Popen[str]") -> None:
+    """Wait for something that a running process does; fail if it ends first or takes two minutes."""
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert process.poll() is None, "ended too early"
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
 
 
 def edit_params(folder: Path, settings: dict[str, object]) -> None:

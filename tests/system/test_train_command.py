@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import BIN, environment, run
+from .conftest import BIN, environment, run, wait_until
 
 pytestmark = pytest.mark.system
 
@@ -36,12 +36,9 @@ def test_a_run_killed_again_and_again_at_any_point_ends_with_the_same_bytes(repr
             cwd=reproduced,
             env=environment(),
             stdout=subprocess.DEVNULL,
+            text=True,
         )
-        begun = time.monotonic()
-        while _last_step(killed) < least:
-            assert process.poll() is None, "ended before it could be killed"
-            assert time.monotonic() < begun + 120
-            time.sleep(0.005)
+        wait_until(lambda least=least: _last_step(killed) >= least, process)
         time.sleep(chance.uniform(0, 0.15))  # somewhere between or inside a step, a write, a score
         process.kill()
         assert process.wait() == -signal.SIGKILL
@@ -60,20 +57,14 @@ def test_a_run_outside_dvc_is_the_run_of_the_pipeline(reproduced: Path, tmp_path
 def test_ctrl_c_ends_in_one_line_and_the_run_goes_on_later(reproduced: Path, tmp_path: Path) -> None:
     command = [BIN / "gossipgan", "train", "-e", "baseline", "-S", "training.steps=5000", "--out", tmp_path / "run"]
     process = subprocess.Popen(
-        # Where the tests run in the background SIGINT is ignored, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
-        args=command,
+        command,
         cwd=reproduced,
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    deadline = time.monotonic() + 120
-    while not list((tmp_path / "run" / "checkpoints").glob("step-*.safetensors")):
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: _last_step(tmp_path / "run"), process)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -47,10 +47,9 @@ def page(comparison: Comparison, light: Mapping[str, bytes], dark: Mapping[str, 
 
     def verdict(experiment: str) -> str:
         """Style of the first headline's sentence."""
-        difference = comparison.differences[experiment][comparison.headlines[0].key]
-        if not difference.shown or difference.mean is None:
-            return "none"
-        return "better" if (difference.mean < 0) == comparison.headlines[0].lower_is_better else "worse"
+        metric = comparison.headlines[0]
+        difference = comparison.differences[experiment][metric.key]
+        return difference.verdict(lower_is_better=metric.lower_is_better) or "none"
 
     return environment.get_template("comparison.html.j2").render(
         comparison=comparison,

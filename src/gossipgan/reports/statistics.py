@@ -9,7 +9,7 @@ metrics or experiments looked at.
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 CONFIDENCE = 0.95
 
@@ -40,6 +40,12 @@ class Difference(NamedTuple):
     def shown(self) -> bool:
         """True where the interval leaves zero out."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
+    def verdict(self, *, lower_is_better: bool) -> Literal["better", "worse"] | None:
+        """How the experiment does against the baseline; None where no difference can be shown."""
+        if not self.shown or self.mean is None:
+            return None
+        return "better" if (self.mean < 0) == lower_is_better else "worse"
 
 
 def spread(values: Sequence[float]) -> Spread:
@@ -82,13 +88,13 @@ def sentence(difference: Difference, *, baseline: str, lower_is_better: bool) ->
             f"{size} {side} than {baseline} at one seed; from one seed nobody can know the spread, "
             "so no difference can be shown"
         )
-    if not difference.shown:
+    verdict = difference.verdict(lower_is_better=lower_is_better)
+    if verdict is None:
         return (
             f"no difference from {baseline} can be shown (mean difference {signed(difference.mean)}, "
             f"95 % interval {signed(difference.low)} to {signed(difference.high)}, {n} seeds)"
         )
     near, far = sorted((abs(difference.low), abs(difference.high)))
-    verdict = "better" if (difference.mean < 0) == lower_is_better else "worse"
     return f"{side} than {baseline} by {size} (95 % interval {number(near)} to {number(far)}, {n} seeds): {verdict}"
 
 
