@@ -20,7 +20,7 @@ MISTAKES = {
     ),
     "unknown key two levels down": (
         "optimizer: {generator: {beta_1: 0.5}}",
-        ["'optimizer.generator.beta_1'", "lr, beta1", "did you mean 'beta1'"],
+        ["'optimizer.generator.beta_1'", "lr, momentum, beta1", "did you mean 'beta1'"],
     ),
     "key that is no text": ("training: {1: 3}", ["training.1"]),
     "text for a number": ("training: {steps: many}", ["training.steps", "integer", "'many'"]),
@@ -58,6 +58,65 @@ MISTAKES = {
         "{training: {compile: true}, game: {loss: wgan-gp, discriminator_norm: none}}",
         ["training.compile", "wgan-gp", "set it to false"],
     ),
+    "extragradient in turns": (
+        "optimizer: {name: extra-adam}",
+        ["optimizer.update", "extra-adam", "extrapolated pair", "must be simultaneous"],
+    ),
+    "momentum without its method": (
+        "optimizer: {name: adam, generator: {momentum: 0.5}}",
+        ["optimizer.generator.momentum", "adam has no heavy-ball momentum", "sgd and extragradient"],
+    ),
+    "moments of an extrapolation that has none": (
+        "optimizer: {name: extragradient, update: simultaneous, extrapolation: own}",
+        ["optimizer.extrapolation", "extra-adam", "momentum"],
+    ),
+    "exponential schedule to zero": (
+        "optimizer: {generator: {schedule: exponential, final: 0}}",
+        ["optimizer.generator.final", "never reaches 0"],
+    ),
+    "warm-up longer than the run": (
+        "{training: {steps: 50}, optimizer: {discriminator: {warmup: 50}}}",
+        ["optimizer.discriminator.warmup", "training.steps (50)"],
+    ),
+    "alternating Lookahead in a simultaneous update": (
+        "{lookahead: {kind: alternating}, optimizer: {update: simultaneous}}",
+        ["lookahead.kind", "each player's step", "use joint"],
+    ),
+    "nested cycles that do not fit": (
+        "lookahead: {kind: nested, k: 6, super_k: 20}",
+        ["lookahead.super_k", "multiple of k (6)"],
+    ),
+    "nested cycles of random length": (
+        "lookahead: {kind: nested, k: 5, k_max: 9}",
+        ["lookahead.kind", "one fixed k"],
+    ),
+    "random k from a range turned round": ("lookahead: {k: 5, k_max: 4}", ["lookahead.k_max", "at least k (5)"]),
+    "random k and a k for D": (
+        "lookahead: {k: 5, k_max: 7, discriminator_k: 3}",
+        ["lookahead.discriminator_k", "one draw for both players"],
+    ),
+    "moments to pull back that are not there": (
+        "{lookahead: {kind: joint, moments: pullback}, optimizer: {name: sgd}}",
+        ["lookahead.moments", "sgd without momentum", "use keep"],
+    ),
+    "EMA of slow steps without slow steps": (
+        "averaging: {ema_slow_decay: 0.9}",
+        ["averaging.ema_slow_decay", "without lookahead"],
+    ),
+    "EMA at the steps of an outer Lookahead that is not there": (
+        "{averaging: {ema_slow_decay: 0.9, ema_slow_at: super-slow}, lookahead: {kind: joint}}",
+        ["averaging.ema_slow_at", "nested", "use slow"],
+    ),
+    "average that begins after the end": (
+        "{averaging: {uniform_from: 50}, training: {steps: 50}}",
+        ["averaging.uniform_from", "training.steps (50)"],
+    ),
+    "one class": ("game: {network: resnet32, classes: 1}", ["game.classes", "0, or 2 or more"]),
+    "classes for an unconditional network": ("game: {classes: 10}", ["game.classes", "resnet32 or biggan32"]),
+    "batch norm in a residual D": (
+        "game: {network: biggan32, discriminator_norm: batch}",
+        ["game.discriminator_norm", "biggan32", "spectral or none"],
+    ),
     "two spellings of the EMA": ("averaging: {ema_decay: 0.99}", ["averaging.ema_decay", "ema_half_life"]),
     "headline that is not scored": (
         "evaluation: {iterates: [fast], headline: ema}",
@@ -94,7 +153,7 @@ MISTAKES = {
     ),
     "mistake within an experiment": (
         "experiments: {a: {lookahead: {kk: 2}}}",
-        ["experiments.a", "'lookahead.kk'", "kind, k, alpha"],
+        ["experiments.a", "'lookahead.kk'", "kind, k, k_max"],
     ),
     "unknown baseline": (
         "{baseline: adm, experiments: {adam: {}}}",

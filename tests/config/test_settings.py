@@ -30,6 +30,27 @@ def test_slow_weights_are_scored_only_where_lookahead_makes_them() -> None:
     assert Settings.model_validate({"lookahead": {"kind": "joint"}}).iterates == ("fast", "slow", "ema")
 
 
+def test_every_average_that_is_kept_is_scored() -> None:
+    settings = Settings.model_validate(
+        {"lookahead": {"kind": "joint"}, "averaging": {"ema_slow_decay": 0.9, "uniform_from": 10}}
+    )
+    assert settings.iterates == ("fast", "slow", "ema", "ema-slow", "uniform")
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "batches"),
+    [
+        ({}, 1),
+        ({"d_steps": 5}, 5),
+        ({"name": "extra-adam", "update": "simultaneous"}, 2),
+        ({"name": "extragradient", "update": "simultaneous"}, 2),
+        ({"name": "dposg", "update": "simultaneous"}, 1),
+    ],
+)
+def test_an_iteration_draws_a_batch_for_every_evaluation_of_d(optimizer: dict[str, Any], batches: int) -> None:
+    assert Settings.model_validate({"optimizer": optimizer}).optimizer.batches == batches
+
+
 def test_resolved_settings_cannot_be_changed() -> None:
     with pytest.raises(ValidationError):
         Settings().training.steps = 1  # type: ignore[misc]

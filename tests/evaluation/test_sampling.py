@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from gossipgan.evaluation import NotFiniteSamples, sample
+from gossipgan.games.conditional import ConditionalBatchNorm2d
 
 CPU = torch.device("cpu")
 
@@ -28,8 +29,19 @@ def normed(latent: int = 4) -> nn.Module:
     )
 
 
-def draw(generator: nn.Module, count: int = 100, batch: int = 32, recompute: bool = False) -> torch.Tensor:
-    return sample(generator, 4, count, batch=batch, noise_seed=5, device=CPU, recompute_batch_norm=recompute)
+def draw(
+    generator: nn.Module, count: int = 100, batch: int = 32, recompute: bool = False, classes: int = 0
+) -> torch.Tensor:
+    return sample(
+        generator,
+        4,
+        count,
+        batch=batch,
+        noise_seed=5,
+        device=CPU,
+        recompute_batch_norm=recompute,
+        classes=classes,
+    )
 
 
 def noise(count: int) -> np.ndarray:
@@ -133,3 +145,67 @@ def test_spectral_norm_vectors_do_not_move_while_statistics_are_recomputed() -> 
     generator[0].register_forward_hook(lambda layer, _, __: seen.append(layer.weight.detach().clone()))
     draw(generator.train(), recompute=True)
     assert all(torch.equal(weight, other) for other in seen)
+
+
+class Labelled(nn.Module):
+    """Pictures that are their labels (as grey values), so that what was asked for can be read off."""
+
+    def forward(self, noise: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        assert labels.dtype == torch.int64
+        return ((labels - 127.5) / 127.5).view(-1, 1, 1, 1).expand(-1, 1, 2, 2)
+
+
+class Conditional(nn.Module):
+    def __init__(self, classes: int) -> None:
+        super().__init__()
+        torch.manual_seed(3)
+        self.dense = nn.Linear(4, 3 * 2 * 2)
+        self.norm = ConditionalBatchNorm2d(3, classes)
+        with torch.no_grad():
+            self.norm.gain.normal_(1.0, 0.5)
+            self.norm.bias.normal_(0.0, 0.5)
+
+    def forward(self, noise: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        pictures: torch.Tensor = self.norm(self.dense(noise).unflatten(1, (3, 2, 2)), labels).tanh()
+        return pictures
+
+
+@pytest.mark.parametrize("batch", [7, 32, 100])
+def test_classes_take_turns_whatever_the_batch(batch: int) -> None:
+    labels = draw(Labelled(), 25, batch, classes=10)[:, 0, 0, 0]
+    assert labels.tolist() == [*range(10), *range(10), *range(5)]
+
+
+def test_the_noise_is_the_same_with_and_without_classes() -> None:
+    class Ignorant(Affine):
+        def forward(self, noise: torch.Tensor, labels: torch.Tensor | None = None) -> torch.Tensor:
+            return super().forward(noise)
+
+    assert torch.equal(draw(Ignorant(), classes=10), draw(Affine()))
+
+
+@pytest.mark.parametrize("recompute", [False, True])
+def test_a_conditional_generator_is_sampled_the_same_twice_and_left_as_it_was(recompute: bool) -> None:
+    generator = Conditional(3)
+    generator(torch.randn(50, 4), torch.arange(50) % 3)
+    before = copy.deepcopy(generator.state_dict())
+    assert torch.equal(draw(generator, recompute=recompute, classes=3), draw(generator, recompute=recompute, classes=3))
+    assert all(torch.equal(before[name], tensor) for name, tensor in generator.state_dict().items())
+    assert generator.norm.norm.momentum == 0.1
+    assert all(part.training for part in generator.modules())
+
+
+def test_recomputed_statistics_of_a_conditional_batch_norm_are_over_all_classes_together() -> None:
+    generator = Conditional(3)
+    count, batch = 2048, 512
+    hidden = generator.dense(torch.from_numpy(noise(count))).detach().numpy().astype(np.float64)
+    parts = hidden.reshape(-1, batch, 3, 4)
+    mean = parts.mean((1, 3)).mean(0).reshape(1, 3, 1)
+    variance = parts.transpose(0, 1, 3, 2).reshape(-1, batch * 4, 3).var(1, ddof=1).mean(0).reshape(1, 3, 1)
+    labels = np.arange(count) % 3
+    gain, bias = (tensor.detach().numpy()[labels][:, :, None] for tensor in (generator.norm.gain, generator.norm.bias))
+    values = np.tanh((hidden.reshape(count, 3, 4) - mean) / np.sqrt(variance + 1e-5) * gain + bias)
+    drawn = draw(generator, count, batch, recompute=True, classes=3).numpy().reshape(count, 3, 4)
+    expected = np.clip(np.round(values * 127.5 + 127.5), 0, 255)
+    assert np.abs(drawn - expected).max() <= 1
+    assert (drawn != expected).mean() < 1e-3

@@ -41,3 +41,16 @@ def test_gradient_penalty_is_taken_at_the_given_mix() -> None:
     real, fake, mix = torch.full((1, 1, 1, 1), 5.0), torch.full((1, 1, 1, 1), 1.0), torch.full((1, 1, 1, 1), 0.25)
     # At .25 x 5 + .75 x 1 = 2 the gradient's norm is 2.
     assert gradient_penalty(Square(), real, fake, mix).item() == pytest.approx(1.0)
+
+
+def test_gradient_penalty_is_taken_by_the_given_classes() -> None:
+    slopes = torch.tensor([1.0, 3.0])
+
+    class ByClass(torch.nn.Module):
+        def forward(self, pictures: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+            return slopes[labels] * pictures.flatten(1).sum(1)
+
+    real, fake, mix = torch.randn(3, 1, 1, 1), torch.randn(3, 1, 1, 1), torch.rand(3, 1, 1, 1)
+    # Distances of the slopes from 1: 2, 0 and 2.
+    penalty = gradient_penalty(ByClass(), real, fake, mix, torch.tensor([1, 0, 1]))
+    assert penalty.item() == pytest.approx((4 + 0 + 4) / 3)

@@ -30,7 +30,9 @@ def test_resnet32_at_full_width_has_the_papers_5_1_million_parameters() -> None:
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-@pytest.mark.parametrize(("network", "size"), [("dcgan", 28), ("dcgan", 32), ("dcgan", 64), ("resnet32", 32)])
+@pytest.mark.parametrize(
+    ("network", "size"), [("dcgan", 28), ("dcgan", 32), ("dcgan", 64), ("resnet32", 32), ("biggan32", 32)]
+)
 def test_networks_make_pictures_of_the_size_asked_for_and_one_logit_each(
     network: str, size: int, channels: int
 ) -> None:
@@ -42,6 +44,29 @@ def test_networks_make_pictures_of_the_size_asked_for_and_one_logit_each(
     assert pictures.abs().max() <= 1
     assert discriminator(pictures).shape == (5,)
     assert discriminator(pictures[:1]).shape == (1,)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("network", ["resnet32", "biggan32"])
+def test_conditional_networks_make_pictures_of_classes_and_judge_them(network: str, channels: int) -> None:
+    game = GameSettings.model_validate({"network": network, "width": 4, "latent": 6, "classes": 10})
+    generator, discriminator = build(game, DataSettings(size=32, channels=channels))
+    labels = torch.tensor([9, 0, 4, 4, 1])
+    pictures = generator(torch.randn(5, 6), labels)
+    assert pictures.shape == (5, channels, 32, 32)
+    assert discriminator(pictures, labels).shape == (5,)
+    assert discriminator(pictures[:1], labels[:1]).shape == (1,)
+
+
+def test_conditional_resnet32_has_a_gain_a_bias_and_a_projection_vector_a_class_more() -> None:
+    data = DataSettings(size=32, channels=3)
+    plain, conditional = (
+        [count_parameters(network) for network in build(GameSettings.model_validate(game), data)]
+        for game in ({"network": "resnet32", "width": 8}, {"network": "resnet32", "width": 8, "classes": 10})
+    )
+    # Six batch norms of 16 features in G's blocks; features of 8 in D.
+    assert conditional[0] - plain[0] == 6 * (10 - 1) * 2 * 16
+    assert conditional[1] - plain[1] == 10 * 8
 
 
 @pytest.mark.parametrize("network", ["dcgan", "resnet32"])

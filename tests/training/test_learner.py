@@ -20,7 +20,7 @@ CPU = torch.device("cpu")
 
 
 def _learner(settings: Settings, store: Store, seed: int = 1) -> Learner:
-    return Learner(0, settings, seed, torch.from_numpy(np.array(store.images("train"))), CPU)
+    return Learner(0, settings, seed, torch.from_numpy(np.array(store.images("train"))), None, CPU)
 
 
 def _bare_loop(settings: Settings, store: Store, steps: int) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
@@ -118,3 +118,103 @@ def test_iterates_are_copies_and_leave_the_learner_as_it_was(store: Store) -> No
     assert torch.equal(learner.generator.vector, before)
     slow["layers.0.weight"].zero_()
     assert torch.equal(learner.iterate("slow")["layers.0.weight"], start["layers.0.weight"])
+
+
+def test_all_learners_backtrack_at_the_same_random_moments(store: Store) -> None:
+    settings = small(lookahead={"kind": "joint", "k": 2, "k_max": 6})
+    pictures = torch.from_numpy(np.array(store.images("train")))
+
+    def moments(learner: Learner) -> list[int]:
+        lookahead = learner.lookaheads["players"]
+        taken = []
+        for step in range(1, 41):
+            lookahead.fast_step()
+            if lookahead.slow_step():
+                taken.append(step)
+        return taken
+
+    first, second = (moments(Learner(number, settings, 1, pictures, None, CPU)) for number in (0, 1))
+    lengths = [after - before for before, after in zip([0, *first], first, strict=False)]
+    assert first == second
+    assert set(lengths) <= set(range(2, 7))
+    assert len(set(lengths)) > 1
+    assert first != moments(Learner(0, settings, 2, pictures, None, CPU))
+
+
+def test_ema_slow_moves_at_slow_steps_alone(store: Store) -> None:
+    learner = _learner(small(lookahead={"kind": "joint", "k": 3}, averaging={"ema_slow_decay": 0.25}), store)
+    average = learner.averages["ema-slow"]
+    before = average.vector.clone()
+    moved = []
+    for _ in range(6):
+        learner.play()
+        learner.backtrack()
+        moved.append(not torch.equal(average.vector, before))
+        if moved[-1]:
+            expected = torch.lerp(before, learner.lookaheads["players"].slow(0)["vector"], 0.75)
+            torch.testing.assert_close(average.vector, expected)
+        before = average.vector.clone()
+    assert moved == [False, False, True, False, False, True]
+
+
+def test_the_uniform_average_begins_where_it_is_told_to(store: Store) -> None:
+    learner = _learner(small(averaging={"uniform_from": 2}), store)
+    seen = []
+    for _ in range(5):
+        learner.play()
+        learner.backtrack()
+        learner.average()
+        seen.append(learner.generator.vector.detach().clone())
+    torch.testing.assert_close(learner.averages["uniform"].vector, torch.stack(seen[2:]).mean(dim=0))
+
+
+def test_in_alternating_lookahead_g_meets_a_d_that_has_backtracked(store: Store) -> None:
+    joint = _learner(small(lookahead={"kind": "joint", "k": 1, "alpha": 0.5}), store)
+    alternating = _learner(small(lookahead={"kind": "alternating", "k": 1, "alpha": 0.5}), store)
+    start = joint.discriminator.vector.detach().clone()
+    joint.play()
+    alternating.play()
+    torch.testing.assert_close(
+        alternating.discriminator.vector.detach(), torch.lerp(start, joint.discriminator.vector.detach(), 0.5)
+    )
+    assert not torch.equal(alternating.generator.gradient, joint.generator.gradient)
+
+
+def test_extragradient_evaluates_at_the_extrapolated_pair_and_steps_from_the_start(store: Store) -> None:
+    # Without spectral norm, whose vectors move with every pass: by hand from two joint gradients of a twin.
+    player = {"lr": 1e-3, "momentum": 0.0}
+    settings = small(
+        game={"discriminator_norm": "none"},
+        optimizer={"name": "extragradient", "update": "simultaneous", "generator": player, "discriminator": player},
+    )
+    learner, twin = _learner(settings, store), _learner(settings, store)
+    learner.play()
+    starts = [one.vector.detach().clone() for one in twin.players]
+    twin.game.joint_gradient(twin.draw())
+    for one in twin.players:
+        one.vector.data.add_(one.gradient, alpha=-1e-3)
+        one.zero_grad()
+    twin.game.joint_gradient(twin.draw())
+    for mine, start, other in zip(learner.players, starts, twin.players, strict=True):
+        torch.testing.assert_close(mine.vector.detach(), start - 1e-3 * other.gradient, rtol=1e-5, atol=1e-7)
+
+
+CONDITIONAL: dict[str, Any] = {
+    "data": {"limit": 400, "held_out": 200, "size": 32, "resize": True},
+    "game": {"network": "resnet32", "width": 4, "latent": 8, "classes": 10},
+}
+
+
+def test_a_conditional_game_is_told_the_classes_of_its_pictures(store: Store) -> None:
+    labels = torch.from_numpy(np.array(store.labels("train")))
+    pictures = torch.nn.functional.pad(torch.from_numpy(np.array(store.images("train"))), (2, 2, 2, 2))
+    learner = Learner(0, small(**CONDITIONAL), 1, pictures, labels, CPU)
+    order = torch.randperm(len(pictures), generator=Streams(1, 0).at("order", 0))
+    batch = learner.draw()
+    assert batch.labels is not None
+    assert batch.fake_labels is not None
+    assert torch.equal(batch.labels, labels[order[:8]])
+    assert 0 <= int(batch.fake_labels.min()) <= int(batch.fake_labels.max()) < 10
+    before = learner.discriminator.vector.detach().clone()
+    assert torch.isfinite(learner.play()).all()
+    assert not torch.equal(learner.discriminator.vector, before)

@@ -47,14 +47,45 @@ def _interrupt(run: RunDirectory, path: Path, step: int) -> None:
         file.write(b'{"event":"losses","st')
 
 
+def _simultaneous(name: str, **more: Any) -> dict[str, Any]:
+    return {"optimizer": {"name": name, "update": "simultaneous", **more}}
+
+
+#: Base methods by name: every optimizer, in the orders of update that it knows.
+BASES: dict[str, dict[str, Any]] = {
+    "adam": {},
+    "adam, simultaneous": _simultaneous("adam"),
+    "adam, several d steps": {"optimizer": {"d_steps": 2}},
+    "sgd": {"optimizer": {"name": "sgd", "generator": {"momentum": -0.3}, "discriminator": {"momentum": 0.5}}},
+    "radam": {"optimizer": {"name": "radam"}},
+    "oadam": {"optimizer": {"name": "oadam"}},
+    "omd": {"optimizer": {"name": "omd"}},
+    "extragradient": _simultaneous("extragradient", generator={"momentum": 0.5}),
+    "extra-adam": _simultaneous("extra-adam"),
+    "extra-adam, own moments": _simultaneous("extra-adam", extrapolation="own"),
+    "dposg": _simultaneous("dposg"),
+}
+
+#: Further methods that an interruption must not change.
 METHODS: dict[str, dict[str, Any]] = {
-    "alternating": {},
-    "lookahead": LOOKAHEAD,
-    "simultaneous": {"optimizer": {"update": "simultaneous"}, **LOOKAHEAD},
-    "d-steps": {"optimizer": {"d_steps": 2}},
+    **{f"lookahead over {name}": {**base, **LOOKAHEAD} for name, base in BASES.items()},
+    "no lookahead": {},
+    "alternating": {"lookahead": {"kind": "alternating", "k": 4}, "optimizer": {"d_steps": 2}},
+    "nested": {"lookahead": {"kind": "nested", "k": 4, "super_k": 12, "moments": "pullback", "buffers": "average"}},
+    "random k": {"lookahead": {"kind": "joint", "k": 2, "k_max": 7}},
+    "a k for each": {"lookahead": {"kind": "joint", "k": 4, "discriminator_k": 7}},
+    "moments pulled back": {"lookahead": {"kind": "joint", "k": 4, "moments": "pullback"}},
+    "moments reset": {"lookahead": {"kind": "joint", "k": 5, "moments": "reset"}},
     "wgan-gp": {"game": {"loss": "wgan-gp", "discriminator_norm": "none"}},
-    "averaged-buffers": {"averaging": {"ema_half_life": None, "ema_decay": 0.9, "buffers": "average"}},
-    "no-average": {
+    "schedule, decay and clipping": {
+        "optimizer": {
+            "generator": {"schedule": "cosine", "warmup": 7, "clip_norm": 0.1},
+            "discriminator": {"schedule": "exponential", "weight_decay": 0.1},
+        }
+    },
+    "averaged buffers": {"averaging": {"ema_half_life": None, "ema_decay": 0.9, "buffers": "average"}},
+    "all averages": {"averaging": {"ema_slow_decay": 0.5, "uniform_from": 3}, **LOOKAHEAD},
+    "no average": {
         "averaging": {"ema_half_life": None},
         "evaluation": {"headline": "fast", "iterates": ["fast"]},
     },
@@ -101,11 +132,25 @@ def test_the_journal_says_what_happened_and_when(tmp_path: Path, store: Store, r
     assert [path.name for path in sorted(run.samples.iterdir())] == ["step-00000010.png", "step-00000020.png"]
 
 
-def test_lookahead_with_alpha_1_is_the_base_method_to_the_last_bit(tmp_path: Path, store: Store, ruler: Ruler) -> None:
-    base = _train(tmp_path / "base", small(), store, ruler)
-    alpha_1 = _train(tmp_path / "one", small(lookahead={"kind": "joint", "k": 4, "alpha": 1.0}), store, ruler)
+@pytest.mark.parametrize(
+    ("base", "kind"),
+    [
+        (base, kind)
+        for base, method in BASES.items()
+        for kind in ("joint", "alternating", "nested")
+        # A simultaneous update has no alternating Lookahead.
+        if kind != "alternating" or method.get("optimizer", {}).get("update") != "simultaneous"
+    ],
+)
+def test_lookahead_with_alpha_1_is_the_base_method_to_the_last_bit(
+    base: str, kind: str, tmp_path: Path, store: Store, ruler: Ruler
+) -> None:
+    quick: dict[str, Any] = {"training": {"steps": 10}, "evaluation": {"metrics": ["fid"]}}
+    lookahead = {"kind": kind, "k": 2, "super_k": 4, "alpha": 1.0, "super_alpha": 1.0}
+    plain = _train(tmp_path / "base", small(**quick, **BASES[base]), store, ruler)
+    alpha_1 = _train(tmp_path / "one", small(**quick, **BASES[base], lookahead=lookahead), store, ruler)
     for name in ("fast", "ema"):
-        assert alpha_1.generator(name).read_bytes() == base.generator(name).read_bytes()
+        assert alpha_1.generator(name).read_bytes() == plain.generator(name).read_bytes()
 
 
 def test_fast_weights_are_saved_as_they_were_before_the_backtrack(tmp_path: Path, store: Store, ruler: Ruler) -> None:
@@ -191,3 +236,13 @@ def test_a_grid_of_fast_weights_shows_them_before_the_backtrack(tmp_path: Path, 
     first, second = (run.samples / "step-00000005.png" for run in (base, synced))
     assert first.read_bytes() == second.read_bytes()
     assert (base.samples / "step-00000010.png").read_bytes() != (synced.samples / "step-00000010.png").read_bytes()
+
+
+def test_other_classes_than_the_pictures_have_are_refused(tmp_path: Path, store: Store, ruler: Ruler) -> None:
+    conditional: dict[str, Any] = {
+        "data": {"size": 32, "resize": True, "limit": 400, "held_out": 200},
+        "game": {"network": "resnet32", "classes": 7},
+    }
+    with pytest.raises(UserError, match=r"game.classes: 7, but the pictures of .* have 10 classes; use 0 or 10"):
+        _train(tmp_path / "run", small(**conditional), store, ruler)
+    assert not (tmp_path / "run").exists()

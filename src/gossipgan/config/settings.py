@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-Iterate = Literal["fast", "slow", "ema"]
+Iterate = Literal["fast", "slow", "ema", "ema-slow", "uniform"]
 Metric = Literal["fid", "is", "kid", "prc"]
 
 #: Marks a field that does not change what is computed, so that it is not fingerprinted.
@@ -93,18 +93,25 @@ class ExtractorSettings(Section):
 class GameSettings(Section):
     """The networks of the two players and their losses."""
 
-    network: Literal["dcgan", "resnet32"] = Field("dcgan", description="pair of networks, by name")
+    network: Literal["dcgan", "resnet32", "biggan32"] = Field("dcgan", description="pair of networks, by name")
     width: int = Field(
         16,
         ge=4,
         le=1024,
-        description="channels: dcgan's discriminator starts at width (paper: 64); resnet32's has width (paper: 128)",
+        description="channels: dcgan's discriminator starts at width (paper: 64); resnet32's has width (paper: 128); "
+        "biggan32's networks have 4 times width (published: 64)",
+    )
+    classes: int = Field(
+        0,
+        ge=0,
+        le=100_000,
+        description="0: unconditional; n: G is told one of n classes, which D judges too (resnet32, biggan32)",
     )
     latent: int = Field(64, ge=1, le=4096, description="length of the noise vector z")
     loss: Literal["nonsaturating", "hinge", "wgan-gp"] = Field("nonsaturating", description="losses of the players")
     gradient_penalty: float = Field(10.0, ge=0, description="wgan-gp: weight of the gradient penalty")
     discriminator_norm: Literal["spectral", "batch", "none"] = Field(
-        "spectral", description="normalisation in the discriminator (resnet32: spectral or none)"
+        "spectral", description="normalisation in the discriminator (resnet32, biggan32: spectral or none)"
     )
 
     @model_validator(mode="after")
@@ -114,8 +121,16 @@ class GameSettings(Section):
                 "discriminator_norm: batch couples the pictures of a batch, which wgan-gp's penalty on "
                 "each picture rules out; use none or spectral"
             )
-        if self.network == "resnet32" and self.discriminator_norm == "batch":
-            raise ValueError("discriminator_norm: resnet32 knows spectral or none")
+        if self.network != "dcgan" and self.discriminator_norm == "batch":
+            raise ValueError(f"discriminator_norm: {self.network} knows spectral or none")
+        return self
+
+    @model_validator(mode="after")
+    def _classes_fit(self) -> Self:
+        if self.classes == 1:
+            raise ValueError("classes: one class tells the players nothing; use 0, or 2 or more")
+        if self.classes and self.network == "dcgan":
+            raise ValueError("classes: dcgan is unconditional; use 0, or network: resnet32 or biggan32")
         return self
 
 
@@ -123,21 +138,54 @@ class PlayerSettings(Section):
     """Step sizes of one player."""
 
     lr: float = Field(1e-3, gt=0, le=10, description="learning rate")
-    beta1: float = Field(0.5, ge=-0.99, lt=1, description="decay of the first moment (adam)")
-    beta2: float = Field(0.999, ge=0, lt=1, description="decay of the second moment (adam)")
-    eps: float = Field(1e-8, gt=0, description="added to the root of the second moment (adam)")
-    weight_decay: float = Field(0.0, ge=0, description="L2 penalty added to the gradient")
+    momentum: float = Field(0.0, gt=-1, lt=1, description="heavy-ball momentum, negative too (sgd, extragradient)")
+    beta1: float = Field(0.5, gt=-1, lt=1, description="decay of the first moment, negative too (adam, radam, oadam)")
+    beta2: float = Field(0.999, ge=0, lt=1, description="decay of the second moment (adam, radam, oadam)")
+    eps: float = Field(1e-8, gt=0, description="added to the root of the second moment (adam, radam, oadam)")
+    weight_decay: float = Field(0.0, ge=0, description="L2 penalty: weight_decay times the weights joins the gradient")
+    clip_norm: float | None = Field(
+        None, gt=0, description="longest gradient, in Euclidean norm; longer ones are scaled down; null: any"
+    )
+    schedule: Literal["constant", "linear", "cosine", "exponential"] = Field(
+        "constant", description="how the learning rate goes from lr to final times lr over training.steps"
+    )
+    final: float = Field(0.01, ge=0, le=1, description="learning rate at the end, as a share of lr")
+    warmup: int = Field(0, ge=0, description="first iterations, in which the learning rate rises linearly to lr")
+
+    @model_validator(mode="after")
+    def _exponential_has_an_end(self) -> Self:
+        if self.schedule == "exponential" and self.final == 0:
+            raise ValueError("final: an exponential schedule never reaches 0; give a share above 0")
+        return self
+
+
+OptimizerName = Literal["sgd", "adam", "radam", "oadam", "omd", "extragradient", "extra-adam", "dposg"]
+
+#: Methods whose gradients are taken at an extrapolated pair of players.
+_EXTRAPOLATING = ("extragradient", "extra-adam", "dposg")
+#: Methods that know heavy-ball momentum.
+_WITH_MOMENTUM = ("sgd", "extragradient")
+#: Methods with moments of Adam's kind.
+_WITH_BETAS = ("adam", "radam", "oadam", "extra-adam")
 
 
 class OptimizerSettings(Section):
     """The base method: how the players take their fast steps."""
 
-    name: Literal["adam"] = Field("adam", description="optimizer of both players")
+    name: OptimizerName = Field(
+        "adam",
+        description="optimizer of both players; oadam: optimistic Adam; omd: optimistic gradient; "
+        "dposg: the decentralized paper's recursion",
+    )
     update: Literal["alternating", "simultaneous"] = Field(
         "alternating",
         description="alternating: D, then G against the new D; simultaneous: one joint gradient at one point",
     )
     d_steps: int = Field(1, ge=1, le=100, description="D steps, on fresh batches, for each G step")
+    extrapolation: Literal["shared", "own"] = Field(
+        "shared",
+        description="moments of the extrapolation (extragradient, extra-adam): the step's, or its own",
+    )
     generator: PlayerSettings = Field(PlayerSettings(), description="step sizes of G")
     discriminator: PlayerSettings = Field(PlayerSettings(), description="step sizes of D")
 
@@ -145,17 +193,81 @@ class OptimizerSettings(Section):
     def _one_joint_gradient(self) -> Self:
         if self.update == "simultaneous" and self.d_steps != 1:
             raise ValueError("d_steps: a simultaneous update evaluates one joint gradient, so d_steps must be 1")
+        if self.name in _EXTRAPOLATING and self.update != "simultaneous":
+            raise ValueError(
+                f"update: {self.name} evaluates one joint gradient at the extrapolated pair, "
+                "so update must be simultaneous"
+            )
         return self
+
+    @model_validator(mode="after")
+    def _moments_are_used(self) -> Self:
+        for player in ("generator", "discriminator"):
+            if getattr(self, player).momentum and self.name not in _WITH_MOMENTUM:
+                raise ValueError(
+                    f"{player}.momentum: {self.name} has no heavy-ball momentum "
+                    f"({' and '.join(_WITH_MOMENTUM)} have); use 0"
+                )
+        if self.extrapolation == "own" and not (self.name in _EXTRAPOLATING and self.has_moments):
+            raise ValueError("extrapolation: own moments are for extra-adam, and for extragradient with momentum")
+        return self
+
+    @property
+    def has_moments(self) -> bool:
+        """Whether the steps of either player remember earlier gradients in moments."""
+        return self.name in _WITH_BETAS or bool(self.generator.momentum or self.discriminator.momentum)
+
+    @property
+    def batches(self) -> int:
+        """Batches of real pictures, by a learner in one iteration."""
+        return 2 if self.name in ("extragradient", "extra-adam") else self.d_steps
 
 
 class LookaheadSettings(Section):
-    """Lookahead-minmax (ICLR 2021): every k steps, backtrack both players towards their slow weights."""
+    """Lookahead-minmax (ICLR 2021): every k steps, backtrack the players towards their slow weights."""
 
-    kind: Literal["none", "joint"] = Field("none", description="joint: both players backtrack at the same moment")
+    kind: Literal["none", "joint", "alternating", "nested"] = Field(
+        "none",
+        description="joint: both players backtrack at the same moment; alternating: each inside its own step; "
+        "nested: joint, inside a second, slower Lookahead",
+    )
     k: Count = Field(
         5, description="fast steps in a cycle, in iterations (one iteration: d_steps D-steps and a G-step)"
     )
+    k_max: Count | None = Field(
+        None, description="random k: each cycle's length is drawn from k to k_max, for both players; null: always k"
+    )
+    discriminator_k: Count | None = Field(
+        None, description="D's own k (alternating: in steps of D); null: D's k is k, too"
+    )
     alpha: float = Field(0.5, gt=0, le=1, description="slow step size: slow += alpha (fast - slow)")
+    super_k: Count = Field(50, description="nested: fast steps in a cycle of the outer Lookahead, a multiple of k")
+    super_alpha: float = Field(0.5, gt=0, le=1, description="nested: slow step size of the outer Lookahead")
+    moments: Literal["keep", "reset", "pullback"] = Field(
+        "keep",
+        description="the optimizers' moments at a backtrack: kept (paper's code), begun anew, "
+        "or pulled back as weights are",
+    )
+    buffers: Literal["keep", "average"] = Field(
+        "keep", description="batch-norm statistics at a backtrack: kept (paper's code), or pulled back as weights are"
+    )
+
+    @model_validator(mode="after")
+    def _cycles_fit(self) -> Self:
+        if self.k_max is not None and self.k_max < self.k:
+            raise ValueError(f"k_max: a random k is drawn from k to k_max, so at least k ({self.k})")
+        if self.k_max is not None and self.discriminator_k is not None:
+            raise ValueError(
+                "discriminator_k: a random k is one draw for both players; leave discriminator_k or k_max out"
+            )
+        if self.kind == "nested":
+            if self.k_max is not None or self.discriminator_k is not None:
+                raise ValueError(
+                    "kind: nested cycles have one fixed k for both players; leave k_max and discriminator_k out"
+                )
+            if self.super_k % self.k:
+                raise ValueError(f"super_k: the outer backtrack follows an inner one, so a multiple of k ({self.k})")
+        return self
 
 
 class AveragingSettings(Section):
@@ -167,6 +279,18 @@ class AveragingSettings(Section):
         description="iterations after which a weight's share in the EMA has halved; null: see ema_decay",
     )
     ema_decay: float | None = Field(None, ge=0, lt=1, description="EMA decay an iteration, instead of a half-life")
+    ema_slow_decay: float | None = Field(
+        None,
+        ge=0,
+        lt=1,
+        description="EMA-slow: decay a slow step of Lookahead, at which alone it is updated; null: none",
+    )
+    ema_slow_at: Literal["slow", "super-slow"] = Field(
+        "slow", description="super-slow: EMA-slow is updated at the outer backtracks of a nested Lookahead alone"
+    )
+    uniform_from: int | None = Field(
+        None, ge=0, description="iterations before the plain average of all later weights begins; null: none"
+    )
     buffers: Literal["copy", "average"] = Field(
         "copy",
         description="batch-norm statistics of an average: copied from the fast weights, or averaged too",
@@ -228,7 +352,7 @@ class EvaluationSettings(Section):
         ("fid", "is", "kid", "prc"), min_length=1, description="prc: precision and recall"
     )
     iterates: tuple[Iterate, ...] = Field(
-        ("fast", "slow", "ema"),
+        ("fast", "slow", "ema", "ema-slow", "uniform"),
         min_length=1,
         description="which generators are scored; those a method lacks are left out",
     )
@@ -280,7 +404,7 @@ class Settings(Section):
 
     @model_validator(mode="after")
     def _sizes_fit(self) -> Self:
-        allowed = {"dcgan": (28, 32, 64), "resnet32": (32,)}[self.game.network]
+        allowed = {"dcgan": (28, 32, 64), "resnet32": (32,), "biggan32": (32,)}[self.game.network]
         if self.data.size not in allowed:
             raise ValueError(
                 f"data.size: {self.game.network} makes pictures of {' or '.join(map(str, allowed))} pixels, "
@@ -295,6 +419,39 @@ class Settings(Section):
                 "training.compile: wgan-gp's penalty is differentiated twice, which torch.compile does not support; "
                 "set it to false, or use another loss"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _lookahead_fits(self) -> Self:
+        lookahead, optimizer = self.lookahead, self.optimizer
+        if lookahead.kind == "alternating" and optimizer.update == "simultaneous":
+            raise ValueError(
+                "lookahead.kind: alternating backtracks inside each player's step, which a simultaneous update takes "
+                "as one; use joint, or optimizer.update: alternating"
+            )
+        if lookahead.kind != "none" and lookahead.moments != "keep" and not optimizer.has_moments:
+            raise ValueError(
+                f"lookahead.moments: {optimizer.name} without momentum has no moments to {lookahead.moments}; use keep"
+            )
+        averaging = self.averaging
+        if averaging.ema_slow_decay is not None and lookahead.kind == "none":
+            raise ValueError("averaging.ema_slow_decay: there are no slow steps without lookahead; use null")
+        if (
+            averaging.ema_slow_decay is not None
+            and averaging.ema_slow_at == "super-slow"
+            and lookahead.kind != "nested"
+        ):
+            raise ValueError("averaging.ema_slow_at: super-slow steps are those of lookahead.kind: nested; use slow")
+        return self
+
+    @model_validator(mode="after")
+    def _budget_fits(self) -> Self:
+        steps = self.training.steps
+        for player in ("generator", "discriminator"):
+            if getattr(self.optimizer, player).warmup >= steps:
+                raise ValueError(f"optimizer.{player}.warmup: must end before training.steps ({steps})")
+        if self.averaging.uniform_from is not None and self.averaging.uniform_from >= steps:
+            raise ValueError(f"averaging.uniform_from: must begin before training.steps ({steps})")
         return self
 
     @model_validator(mode="after")
@@ -313,5 +470,7 @@ class Settings(Section):
             "fast": True,
             "slow": self.lookahead.kind != "none",
             "ema": self.averaging.decay is not None,
+            "ema-slow": self.averaging.ema_slow_decay is not None,
+            "uniform": self.averaging.uniform_from is not None,
         }
         return tuple(name for name in self.evaluation.iterates if exists[name])

@@ -55,6 +55,7 @@ def evaluate_run(
                 noise_seed=settings.evaluation.noise_seed,
                 device=ruler.device,
                 recompute_batch_norm=settings.evaluation.batch_norm == "recompute",
+                classes=settings.game.classes,
             )
         except NotFiniteSamples:
             outcome = "diverged"

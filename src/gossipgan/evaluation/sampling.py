@@ -24,14 +24,17 @@ def sample(
     noise_seed: int,
     device: torch.device,
     recompute_batch_norm: bool,
+    classes: int = 0,
 ) -> torch.Tensor:
     """Pictures of ``generator`` in eval mode, as uint8: ``x * 127.5 + 127.5``, rounded and clamped.
 
     The noise is standard normal, drawn on the CPU from a stream of its own: the same for every run,
-    device and batch size. The generator is left as it was: mode of every module and every buffer.
+    device and batch size. So are the labels: picture i is of class ``i mod classes``. The generator is left as it
+    was: mode of every module and every buffer.
 
     Args:
-        generator: maps noise ``(N, latent)`` to pictures ``(N, C, H, W)`` in [-1, 1]; it is on ``device``.
+        generator: maps noise ``(N, latent)``, and with classes labels ``(N,)`` after it, to pictures
+            ``(N, C, H, W)`` in [-1, 1]; it is on ``device``.
         latent: length of the noise vector.
         count: pictures wanted.
         batch: pictures in a forward pass.
@@ -40,6 +43,7 @@ def sample(
         recompute_batch_norm: take the batch-norm statistics of these very weights, as an equal-weight average
             over batches of the same noise (of at least 2,000 pictures), and not those that training left in
             the buffers. Without batch norm this does nothing.
+        classes: how many classes a class-conditional generator knows, 0 for an unconditional one.
 
     Returns:
         uint8 ``(count, C, H, W)`` on the CPU.
@@ -53,13 +57,21 @@ def sample(
     with torch.no_grad(), _as_found_afterwards(generator):
         generator.eval()
         if recompute_batch_norm:
-            _recompute_batch_norm(generator, noise, batch, stream, device)
-        for part in torch.split(noise, batch):
-            generated = generator(part.to(device)).float()
+            _recompute_batch_norm(generator, noise, classes, batch, stream, device)
+        for generated in _generate(generator, noise, classes, batch, device):
             if not torch.isfinite(generated).all():
                 raise NotFiniteSamples("the generator's pictures are not finite: it has diverged")
             pictures.append((generated * 127.5 + 127.5).round_().clamp_(0, 255).to("cpu", torch.uint8))
     return torch.cat(pictures).contiguous()
+
+
+def _generate(
+    generator: nn.Module, noise: torch.Tensor, classes: int, batch: int, device: torch.device
+) -> Iterator[torch.Tensor]:
+    """Pictures as float32, a batch at a time; the classes take turns."""
+    inputs = [noise, torch.arange(len(noise)) % classes] if classes else [noise]
+    for parts in zip(*(torch.split(tensor, batch) for tensor in inputs), strict=True):
+        yield generator(*(part.to(device) for part in parts)).float()
 
 
 @contextmanager
@@ -81,7 +93,12 @@ def _as_found_afterwards(module: nn.Module) -> Iterator[None]:
 
 
 def _recompute_batch_norm(
-    generator: nn.Module, noise: torch.Tensor, batch: int, stream: torch.Generator, device: torch.device
+    generator: nn.Module,
+    noise: torch.Tensor,
+    classes: int,
+    batch: int,
+    stream: torch.Generator,
+    device: torch.device,
 ) -> None:
     """Set running statistics to their plain average over whole batches of ``noise``, continued as needed.
 
@@ -98,7 +115,7 @@ def _recompute_batch_norm(
         norm.reset_running_stats()
         norm.momentum = None  # a cumulative average, in PyTorch's words
         norm.train()
-    for part in torch.split(noise, batch):
-        generator(part.to(device))
+    for _ in _generate(generator, noise, classes, batch, device):
+        pass
     for norm in norms:
         norm.eval()

@@ -13,20 +13,23 @@ from gossipgan.games.losses import LOSSES, gradient_penalty
 
 
 class Batch(NamedTuple):
-    """What one gradient is taken on: pictures ``(N, C, H, W)`` in [-1, 1], noise ``(N, latent)``, and for the
-    gradient penalty a mix ``(N, 1, 1, 1)`` in [0, 1]."""
+    """What one gradient is taken on: pictures ``(N, C, H, W)`` in [-1, 1], noise ``(N, latent)``, for the
+    gradient penalty a mix ``(N, 1, 1, 1)`` in [0, 1], and for class-conditional networks the classes of the
+    pictures and those to generate, int64 ``(N,)``."""
 
     real: Tensor
     noise: Tensor
     mix: Tensor
+    labels: Tensor | None = None
+    fake_labels: Tensor | None = None
 
 
 class GanGame:
     """Two networks and their losses.
 
     Args:
-        generator: maps noise to pictures.
-        discriminator: maps pictures to logits.
+        generator: maps noise (and labels) to pictures.
+        discriminator: maps pictures (and labels) to logits.
         loss: a name in ``LOSSES``.
         penalty: weight of the gradient penalty (``wgan-gp`` alone uses it).
         bf16: run the networks' forward passes under bfloat16 autocast; losses are float32 either way.
@@ -52,17 +55,23 @@ class GanGame:
     def discriminator_gradient(self, batch: Batch) -> Tensor:
         """Add the gradient of D's loss for D. Returns ``[loss of D, mean D(x), mean D(G(z))]``, on the device."""
         with torch.no_grad():
-            fake = self._generate(batch.noise)
-        on_real, on_fake = self._discriminate(batch.real), self._discriminate(fake)
+            fake = self._generate(batch.noise, batch.fake_labels)
+        on_real = self._discriminate(batch.real, batch.labels)
+        on_fake = self._discriminate(fake, batch.fake_labels)
         loss = self._discriminator_loss(on_real, on_fake, batch, fake)
         loss.backward(inputs=self._discriminator_parameters)  # type: ignore[no-untyped-call]
         return torch.stack((loss, on_real.mean(), on_fake.mean())).detach()
 
-    def generator_gradient(self, noise: Tensor) -> Tensor:
-        """Add the gradient of G's loss for G. Returns the loss, on the device."""
+    def generator_gradient(self, noise: Tensor, labels: Tensor | None = None) -> Tensor:
+        """Add the gradient of G's loss for G. Returns the loss, on the device.
+
+        Args:
+            noise: ``(N, latent)``.
+            labels: int64 ``(N,)``, the classes to generate, where the networks are class-conditional.
+        """
         # D is only passed through: without its weights' gradients the backward pass costs half.
         self.discriminator.requires_grad_(False)
-        loss = self.losses.generator(self._discriminate(self._generate(noise)))
+        loss = self.losses.generator(self._discriminate(self._generate(noise, labels), labels))
         loss.backward()  # type: ignore[no-untyped-call]
         self.discriminator.requires_grad_(True)
         return loss.detach()
@@ -72,9 +81,10 @@ class GanGame:
 
         Returns what ``discriminator_gradient`` and ``generator_gradient`` return.
         """
-        fake = self._generate(batch.noise)
+        fake = self._generate(batch.noise, batch.fake_labels)
         seen = fake.detach().requires_grad_()
-        on_real, on_fake = self._discriminate(batch.real), self._discriminate(seen)
+        on_real = self._discriminate(batch.real, batch.labels)
+        on_fake = self._discriminate(seen, batch.fake_labels)
         generator_loss = self.losses.generator(on_fake)
         (towards,) = torch.autograd.grad(generator_loss, seen, retain_graph=True)
         loss = self._discriminator_loss(on_real, on_fake, batch, fake.detach())
@@ -85,15 +95,17 @@ class GanGame:
     def _discriminator_loss(self, on_real: Tensor, on_fake: Tensor, batch: Batch, fake: Tensor) -> Tensor:
         loss = self.losses.discriminator(on_real, on_fake)
         if self._penalty:
-            loss = loss + self._penalty * gradient_penalty(self.discriminator, batch.real, fake, batch.mix)
+            # A picture between a real and a generated one is judged as one of the real one's class.
+            penalty = gradient_penalty(self.discriminator, batch.real, fake, batch.mix, batch.labels)
+            loss = loss + self._penalty * penalty
         return loss
 
-    def _generate(self, noise: Tensor) -> Tensor:
+    def _generate(self, noise: Tensor, labels: Tensor | None) -> Tensor:
         with torch.autocast(noise.device.type, torch.bfloat16, enabled=self._bf16):
-            pictures: Tensor = self.generator(noise)
+            pictures: Tensor = self.generator(noise) if labels is None else self.generator(noise, labels)
         return pictures.float()
 
-    def _discriminate(self, pictures: Tensor) -> Tensor:
+    def _discriminate(self, pictures: Tensor, labels: Tensor | None) -> Tensor:
         with torch.autocast(pictures.device.type, torch.bfloat16, enabled=self._bf16):
-            logits: Tensor = self.discriminator(pictures)
+            logits: Tensor = self.discriminator(pictures) if labels is None else self.discriminator(pictures, labels)
         return logits.float()

@@ -51,7 +51,9 @@ LOSSES: dict[str, Losses] = {
 }
 
 
-def gradient_penalty(discriminator: nn.Module, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+def gradient_penalty(
+    discriminator: nn.Module, real: Tensor, fake: Tensor, mix: Tensor, labels: Tensor | None = None
+) -> Tensor:
     """Mean squared distance from 1 of the gradient's norm, between real and generated pictures.
 
     ``E (||grad D(mix x + (1 - mix) G(z))||_2 - 1)^2``, Gulrajani et al. 2017, algorithm 1, without its weight.
@@ -60,8 +62,10 @@ def gradient_penalty(discriminator: nn.Module, real: Tensor, fake: Tensor, mix: 
         real: pictures ``(N, C, H, W)``.
         fake: pictures ``(N, C, H, W)``, detached.
         mix: in [0, 1], shape ``(N, 1, 1, 1)``.
+        labels: ``(N,)``, classes that D judges the pictures in between by; None: D knows no classes.
     """
     between = torch.lerp(fake, real, mix).requires_grad_()
-    (gradient,) = torch.autograd.grad(discriminator(between).sum(), between, create_graph=True)
+    logits = discriminator(between) if labels is None else discriminator(between, labels)
+    (gradient,) = torch.autograd.grad(logits.sum(), between, create_graph=True)
     norms: Tensor = torch.linalg.vector_norm(gradient.flatten(1), dim=1)
     return (norms - 1).square().mean()

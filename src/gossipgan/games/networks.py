@@ -5,7 +5,7 @@ from collections.abc import Callable
 from torch import nn
 
 from gossipgan.config import DataSettings, GameSettings
-from gossipgan.games import dcgan, resnet32
+from gossipgan.games import biggan32, dcgan, resnet32
 
 Pair = tuple[nn.Module, nn.Module]
 
@@ -19,12 +19,23 @@ def _dcgan(game: GameSettings, data: DataSettings) -> Pair:
 
 def _resnet32(game: GameSettings, data: DataSettings) -> Pair:
     return (
-        resnet32.Generator(data.channels, game.width, game.latent),
-        resnet32.Discriminator(data.channels, game.width, game.discriminator_norm),
+        resnet32.Generator(data.channels, game.width, game.latent, game.classes),
+        resnet32.Discriminator(data.channels, game.width, game.discriminator_norm, game.classes),
     )
 
 
-_BUILDERS: dict[str, Callable[[GameSettings, DataSettings], Pair]] = {"dcgan": _dcgan, "resnet32": _resnet32}
+def _biggan32(game: GameSettings, data: DataSettings) -> Pair:
+    return (
+        biggan32.Generator(data.channels, game.width, game.latent, game.classes),
+        biggan32.Discriminator(data.channels, game.width, game.discriminator_norm, game.classes),
+    )
+
+
+_BUILDERS: dict[str, Callable[[GameSettings, DataSettings], Pair]] = {
+    "dcgan": _dcgan,
+    "resnet32": _resnet32,
+    "biggan32": _biggan32,
+}
 
 
 def build(game: GameSettings, data: DataSettings) -> Pair:
@@ -32,7 +43,8 @@ def build(game: GameSettings, data: DataSettings) -> Pair:
 
     Returns:
         G maps noise ``(N, latent)`` to pictures ``(N, channels, size, size)`` in [-1, 1]; D maps pictures to
-        logits ``(N,)``.
+        logits ``(N,)``. With ``game.classes`` both take labels as a second argument: int64 ``(N,)``, from 0 to
+        ``classes - 1``.
     """
     return _BUILDERS[game.network](game, data)
 

@@ -6,6 +6,7 @@ one vector, whatever the network.
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 #: Every parameter starts at a multiple of so many floats (64 bytes), as vector units and GPUs like it. The
 #: padding holds zeros, has zero gradient, and stays zero under every method.
@@ -49,9 +50,24 @@ class FlatPlayer:
         """State of the network that is no parameter: batch-norm statistics, spectral-norm vectors; by name."""
         return dict(self.network.named_buffers())
 
+    def batch_norm_statistics(self) -> dict[str, Tensor]:
+        """Running means and variances of the network's batch norms, by buffer name."""
+        return batch_norm_statistics(self.network)
+
     def state(self) -> dict[str, Tensor]:
         """Parameters and buffers by name, as the network's ``state_dict`` names them: copies."""
         return {name: tensor.detach().clone() for name, tensor in self.network.state_dict().items()}
+
+
+def batch_norm_statistics(network: nn.Module) -> dict[str, Tensor]:
+    """Running means and variances of batch norms, by buffer name: the buffers that it makes sense to average."""
+    return {
+        f"{module}.{name}" if module else name: buffer
+        for module, norm in network.named_modules()
+        if isinstance(norm, _BatchNorm)
+        for name, buffer in norm.named_buffers(recurse=False)
+        if buffer.is_floating_point()
+    }
 
 
 def _view(vector: Tensor, offset: int, like: Tensor, channels_last: bool) -> Tensor:

@@ -72,4 +72,5 @@ class Iterates:
             noise_seed=evaluation.noise_seed,
             device=self._device,
             recompute_batch_norm=evaluation.batch_norm == "recompute",
+            classes=self._settings.game.classes,
         )

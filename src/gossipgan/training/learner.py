@@ -8,12 +8,12 @@ from torch import Tensor
 from gossipgan.config import Settings
 from gossipgan.games import Batch, GanGame, build
 from gossipgan.optimizers import (
-    ExponentialAverage,
     FlatPlayer,
     JointLookahead,
-    build_optimizer,
-    load_optimizer_tensors,
-    optimizer_tensors,
+    PlayerOptimizer,
+    WeightAverage,
+    exponential_average,
+    uniform_average,
 )
 from gossipgan.training.sampler import Sampler
 from gossipgan.training.streams import Streams
@@ -27,20 +27,26 @@ class Learner:
         settings: the experiment's.
         seed: the run's.
         pictures: the learner's shard, uint8 ``(N, C, H, W)``, on ``device``.
+        labels: the pictures' classes, int64 ``(N,)``, on ``device``; None where the game is not class-conditional.
         device: where the players live.
     """
 
-    def __init__(self, number: int, settings: Settings, seed: int, pictures: Tensor, device: torch.device) -> None:
+    def __init__(
+        self, number: int, settings: Settings, seed: int, pictures: Tensor, labels: Tensor | None, device: torch.device
+    ) -> None:
         self.settings = settings
         self.device = device
         self.streams = Streams(seed, number)
         self.sampler = Sampler(len(pictures), settings.training.batch, self.streams, device)
+        self.iterations = 0
         self._pictures = pictures
+        self._labels = labels
         self._format = torch.channels_last if settings.training.channels_last else torch.contiguous_format
 
         # All learners of a run start from the same weights, drawn at learner 0's address.
+        shared = Streams(seed, 0)
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(Streams(seed, 0).at("initial weights", 0).initial_seed())
+            torch.manual_seed(shared.at("initial weights", 0).initial_seed())
             generator, discriminator = (network.to(device) for network in build(settings.game, settings.data))
         channels_last = settings.training.channels_last
         self.generator = FlatPlayer(generator, channels_last=channels_last)
@@ -55,15 +61,11 @@ class Learner:
             penalty=settings.game.gradient_penalty,
             bf16=settings.training.precision == "bf16",
         )
-        method = settings.optimizer
-        self.generator_optimizer = build_optimizer(method.name, self.generator, method.generator)
-        self.discriminator_optimizer = build_optimizer(method.name, self.discriminator, method.discriminator)
-        self.lookahead: JointLookahead | None = None
-        if settings.lookahead.kind == "joint":
-            self.lookahead = JointLookahead(self.players, settings.lookahead.k, settings.lookahead.alpha)
-        self.average: ExponentialAverage | None = None
-        if settings.averaging.decay is not None:
-            self.average = ExponentialAverage(self.generator, settings.averaging.decay, settings.averaging.buffers)
+        method, steps = settings.optimizer, settings.training.steps
+        self.generator_optimizer = PlayerOptimizer(self.generator, method, method.generator, steps)
+        self.discriminator_optimizer = PlayerOptimizer(self.discriminator, method, method.discriminator, steps)
+        self.lookaheads = self._build_lookaheads(shared)
+        self.averages = self._build_averages()
 
     @property
     def players(self) -> tuple[FlatPlayer, FlatPlayer]:
@@ -76,6 +78,9 @@ class Learner:
         Returns:
             ``[loss of D, loss of G, mean D(x), mean D(G(z))]``, on the device; D's are of its last step.
         """
+        for optimizer in (self.generator_optimizer, self.discriminator_optimizer):
+            optimizer.begin(self.iterations)
+        self.iterations += 1
         if self.settings.optimizer.update == "simultaneous":
             return self._play_simultaneous()
         return self._play_alternating()
@@ -85,34 +90,80 @@ class Learner:
             self.discriminator.zero_grad()
             on_discriminator = self.game.discriminator_gradient(self.draw())
             self.discriminator_optimizer.step()
+            if self.settings.lookahead.kind == "alternating":
+                self._backtrack("discriminator")
         self.generator.zero_grad()
-        loss = self.game.generator_gradient(self.draw_noise())
+        loss = self.game.generator_gradient(*self.draw_noise())
         self.generator_optimizer.step()
         return _statistics(on_discriminator, loss)
 
     def _play_simultaneous(self) -> Tensor:
-        self.discriminator.zero_grad()
-        self.generator.zero_grad()
-        on_discriminator, loss = self.game.joint_gradient(self.draw())
+        if self.generator_optimizer.evaluates_first:
+            self._joint_gradient()
+        if self.generator_optimizer.extrapolates:
+            self.discriminator_optimizer.extrapolate()
+            self.generator_optimizer.extrapolate()
+        on_discriminator, loss = self._joint_gradient()
         self.discriminator_optimizer.step()
         self.generator_optimizer.step()
         return _statistics(on_discriminator, loss)
 
+    def _joint_gradient(self) -> tuple[Tensor, Tensor]:
+        self.discriminator.zero_grad()
+        self.generator.zero_grad()
+        return self.game.joint_gradient(self.draw())
+
+    def backtrack(self) -> None:
+        """Lookahead: count the iteration, and pull the fast weights back where a cycle is complete.
+
+        (Where each player backtracks inside its own step, D has done so; G's step was the last.)
+        """
+        levels = [
+            self._backtrack(name)
+            for name in self.lookaheads
+            if not (self.settings.lookahead.kind == "alternating" and name == "discriminator")
+        ]
+        wanted = 2 if self.settings.averaging.ema_slow_at == "super-slow" else 1
+        # The first of them moves G.
+        if "ema-slow" in self.averages and levels[0] >= wanted:
+            self.averages["ema-slow"].update()
+
+    def _backtrack(self, name: str) -> int:
+        self.lookaheads[name].fast_step()
+        return self.lookaheads[name].slow_step()
+
+    def average(self) -> None:
+        """Take the present weights of G into the averages of this iteration."""
+        if "ema" in self.averages:
+            self.averages["ema"].update()
+        begin = self.settings.averaging.uniform_from
+        if begin is not None and self.iterations > begin:
+            self.averages["uniform"].update()
+
     def draw(self) -> Batch:
         """The next batch of pictures and noise."""
-        real = self._pictures[self.sampler.next()].to(memory_format=self._format).float().div_(127.5).sub_(1)
+        chosen = self.sampler.next()
+        real = self._pictures[chosen].to(memory_format=self._format).float().div_(127.5).sub_(1)
         mix = real.new_empty(0)
         if self.settings.game.loss == "wgan-gp":
             mix = torch.rand(len(real), 1, 1, 1, generator=self.streams.next("penalty")).to(self.device)
-        return Batch(real, self.draw_noise(), mix)
+        labels = None if self._labels is None else self._labels[chosen]
+        noise, fake_labels = self.draw_noise()
+        return Batch(real, noise, mix, labels, fake_labels)
 
-    def draw_noise(self) -> Tensor:
-        """The next batch of noise, ``(batch, latent)``, drawn on the CPU: the same for every device."""
-        shape = (self.settings.training.batch, self.settings.game.latent)
-        return torch.randn(shape, generator=self.streams.next("noise")).to(self.device, non_blocking=True)
+    def draw_noise(self) -> tuple[Tensor, Tensor | None]:
+        """The next batch of noise, ``(batch, latent)``, and of classes to make; drawn on the CPU: the same for
+        every device."""
+        batch, classes = self.settings.training.batch, self.settings.game.classes
+        noise = torch.randn(batch, self.settings.game.latent, generator=self.streams.next("noise"))
+        labels = None
+        if classes:
+            labels = torch.randint(classes, (batch,), generator=self.streams.next("classes"))
+            labels = labels.to(self.device, non_blocking=True)
+        return noise.to(self.device, non_blocking=True), labels
 
     def iterate(self, name: str) -> dict[str, Tensor]:
-        """Weights and buffers of one iterate of G (``fast``, ``slow`` or ``ema``), by ``state_dict`` name: copies.
+        """Weights and buffers of one iterate of G (``fast``, ``slow``, ``ema``, ...), by ``state_dict`` name: copies.
 
         Slow weights carry the fast weights' buffers. ``fast`` is what the weights are now: right after a
         backtrack that is the slow weights.
@@ -120,11 +171,9 @@ class Learner:
         if name == "fast":
             return self.generator.state()
         if name == "slow":
-            assert self.lookahead is not None
-            vector, buffers = self.lookahead.slow(0)["vector"], self.generator.buffers()
+            vector, buffers = next(iter(self.lookaheads.values())).slow(0)["vector"], self.generator.buffers()
         else:
-            assert self.average is not None
-            vector, buffers = self.average.vector, self.average.buffers
+            vector, buffers = self.averages[name].vector, self.averages[name].buffers
         fast = self.generator.vector.data.clone()
         self.generator.vector.data.copy_(vector)
         state = self.generator.state()
@@ -133,45 +182,100 @@ class Learner:
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything of the learner's that is a tensor, by name. Not copies."""
-        tensors: dict[str, Tensor] = {}
-        for name, player, optimizer in (
-            ("generator", self.generator, self.generator_optimizer),
-            ("discriminator", self.discriminator, self.discriminator_optimizer),
-        ):
-            tensors[f"{name}.vector"] = player.vector.data
-            tensors |= {f"{name}.buffer.{key}": value for key, value in player.buffers().items()}
-            tensors |= {f"{name}.optimizer.{key}": value for key, value in optimizer_tensors(optimizer).items()}
-            if self.lookahead is not None:
-                tensors[f"{name}.slow"] = self.lookahead.slow(0 if name == "generator" else 1)["vector"]
-        if self.average is not None:
-            tensors |= {f"average.{key}": value for key, value in self.average.tensors().items()}
+        tensors = self._weights()
+        for name, optimizer in self._optimizers().items():
+            tensors |= {f"{name}.optimizer.{key}": value for key, value in optimizer.tensors().items()}
+        for name, lookahead in self.lookaheads.items():
+            state = lookahead.state_dict()
+            tensors |= {f"lookahead.{name}.{key}": value for key, value in state.items() if isinstance(value, Tensor)}
         return tensors
 
     def numbers(self) -> dict[str, Any]:
         """Everything of the learner's that is not a tensor, for JSON."""
         return {
+            "iterations": self.iterations,
             "draws": self.streams.draws,
             "drawn": self.sampler.drawn,
-            "fast_steps": self.lookahead.fast_steps if self.lookahead is not None else 0,
+            "lookahead": {
+                name: {key: value for key, value in lookahead.state_dict().items() if not isinstance(value, Tensor)}
+                for name, lookahead in self.lookaheads.items()
+            },
+            "updates": {name: average.updates for name, average in self.averages.items()},
         }
 
     def load(self, tensors: dict[str, Tensor], numbers: dict[str, Any]) -> None:
         """Take up what ``tensors`` and ``numbers`` gave."""
-        for name, optimizer in (
-            ("generator", self.generator_optimizer),
-            ("discriminator", self.discriminator_optimizer),
-        ):
-            prefix = f"{name}.optimizer."
-            saved = {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
-            load_optimizer_tensors(optimizer, saved)
-        for key, value in self.tensors().items():
+        for key, value in self._weights().items():
             value.copy_(tensors[key])
+        for name, optimizer in self._optimizers().items():
+            optimizer.load(_below(f"{name}.optimizer.", tensors))
+        for name, lookahead in self.lookaheads.items():
+            lookahead.load_state_dict({**_below(f"lookahead.{name}.", tensors), **numbers["lookahead"][name]})
+        for name, average in self.averages.items():
+            average.updates = numbers["updates"][name]
+        self.iterations = numbers["iterations"]
         self.streams.draws = dict(numbers["draws"])
         self.sampler.drawn = numbers["drawn"]
-        if self.lookahead is not None:
-            self.lookahead.fast_steps = numbers["fast_steps"]
+
+    def _weights(self) -> dict[str, Tensor]:
+        """Weights and buffers of the players and of the averages, by name. Not copies."""
+        tensors: dict[str, Tensor] = {}
+        for name, player in (("generator", self.generator), ("discriminator", self.discriminator)):
+            tensors[f"{name}.vector"] = player.vector.data
+            tensors |= {f"{name}.buffer.{key}": value for key, value in player.buffers().items()}
+        for name, average in self.averages.items():
+            tensors |= {f"average.{name}.{key}": value for key, value in average.tensors().items()}
+        return tensors
+
+    def _optimizers(self) -> dict[str, PlayerOptimizer]:
+        return {"generator": self.generator_optimizer, "discriminator": self.discriminator_optimizer}
+
+    def _build_lookaheads(self, shared: Streams) -> dict[str, JointLookahead]:
+        """One for both players, or one for each; that of G comes first.
+
+        A random k is drawn at learner 0's address, so that all learners backtrack at the same moments.
+        """
+        settings = self.settings.lookahead
+        if settings.kind == "none":
+            return {}
+
+        def length(cycle: int) -> int:
+            assert settings.k_max is not None
+            return int(torch.randint(settings.k, settings.k_max + 1, (), generator=shared.at("lookahead k", cycle)))
+
+        def build_one(names: tuple[str, ...], k: int) -> JointLookahead:
+            players = {"generator": self.generator, "discriminator": self.discriminator}
+            return JointLookahead(
+                [players[name] for name in names],
+                k if settings.k_max is None else length,
+                settings.alpha,
+                super_k=settings.super_k if settings.kind == "nested" else None,
+                super_alpha=settings.super_alpha,
+                optimizers=[one for name in names for one in self._optimizers()[name].optimizers],
+                moments=settings.moments,
+                buffers=settings.buffers,
+            )
+
+        if settings.kind == "alternating" or settings.discriminator_k is not None:
+            own = {"generator": settings.k, "discriminator": settings.discriminator_k or settings.k}
+            return {name: build_one((name,), k) for name, k in own.items()}
+        return {"players": build_one(("generator", "discriminator"), settings.k)}
+
+    def _build_averages(self) -> dict[str, WeightAverage]:
+        settings, averages = self.settings.averaging, {}
+        if settings.decay is not None:
+            averages["ema"] = exponential_average(self.generator, settings.decay, settings.buffers)
+        if settings.ema_slow_decay is not None:
+            averages["ema-slow"] = exponential_average(self.generator, settings.ema_slow_decay, settings.buffers)
+        if settings.uniform_from is not None:
+            averages["uniform"] = uniform_average(self.generator, settings.buffers)
+        return averages
 
 
 def _statistics(on_discriminator: Tensor, generator_loss: Tensor) -> Tensor:
     loss, on_real, on_fake = on_discriminator
     return torch.stack((loss, generator_loss, on_real, on_fake))
+
+
+def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}

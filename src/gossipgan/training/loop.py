@@ -42,8 +42,10 @@ def train(
         the content of ``result.json``.
 
     Raises:
-        UserError: the directory holds another run, or its checkpoint is damaged or of other code.
+        UserError: the directory holds another run, its checkpoint is damaged or of other code, or the game has
+            other classes than the pictures.
     """
+    _check_classes(settings, store)
     identity = fingerprint(settings, seed, store.digest)
     _check_directory(run, identity)
     if run.result.exists():
@@ -73,12 +75,9 @@ def train(
             # Fast weights are looked at as they were before the backtrack, or they would be the slow ones.
             fast = state.learners[0].iterate("fast") if evaluate or draw else {}
             for learner in state.learners:
-                if learner.lookahead is not None:
-                    learner.lookahead.fast_step()
-                    learner.lookahead.slow_step()
+                learner.backtrack()
             for learner in state.learners:
-                if learner.average is not None:
-                    learner.average.update()
+                learner.average()
 
             logged = last or state.step % budget.log_every == 0
             if logged:
@@ -128,6 +127,15 @@ def resumable(run: RunDirectory) -> bool:
     """Whether a run directory holds an unfinished run that this code can go on with."""
     path = latest_checkpoint(run.checkpoints)
     return path is not None and not run.result.exists() and load_checkpoint(path).numbers["code"] == code_digest()
+
+
+def _check_classes(settings: Settings, store: Store) -> None:
+    wanted, held = settings.game.classes, len(store.manifest.classes)
+    if wanted not in (0, held):
+        raise UserError(
+            f"game.classes: {wanted}, but the pictures of {store.path} have "
+            f"{f'{held} classes' if held else 'no classes'}; use 0" + (f" or {held}" if held else "")
+        )
 
 
 def _check_directory(run: RunDirectory, identity: str) -> None:

@@ -44,8 +44,9 @@ class TrainingState:
         self._settings = settings
         self._identity = identity
         pictures = torch.from_numpy(np.array(store.images("train"))).to(device)
+        labels = torch.from_numpy(np.array(store.labels("train"))).to(device) if settings.game.classes else None
         self.learners = [
-            Learner(number, settings, seed, pictures, device) for number in range(settings.mixing.learners)
+            Learner(number, settings, seed, pictures, labels, device) for number in range(settings.mixing.learners)
         ]
         self.sums = torch.zeros(4, device=device)
         self.step = 0
@@ -81,7 +82,7 @@ class TrainingState:
     @property
     def images(self) -> int:
         """Real pictures seen by all learners."""
-        per_step = self._settings.optimizer.d_steps * self._settings.training.batch * len(self.learners)
+        per_step = self._settings.optimizer.batches * self._settings.training.batch * len(self.learners)
         return self.step * per_step
 
     def log_losses(self) -> dict[str, float]:
