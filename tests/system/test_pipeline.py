@@ -110,7 +110,7 @@ def test_a_train_stage_killed_in_mid_run_goes_on_and_ends_the_same(project: Path
         start_new_session=True,
         text=True,
     )
-    checkpoints = "work/lookahead/seed-1/*/checkpoints/step-000000[5-9]0.safetensors"
+    checkpoints = "work/lookahead/seed-1/*/checkpoints/step-000000[5-9]0"
     wait_until(lambda: list(project.glob(checkpoints)), process)
     killed = {path for path in project.glob("work/lookahead/seed-1/*") if not (path / "result.json").exists()}
     assert len(killed) == 1

@@ -21,7 +21,7 @@ def _content(path: Path) -> dict[str, bytes]:
 
 
 def _last_step(run_dir: Path) -> int:
-    steps = [int(path.stem.removeprefix("step-")) for path in (run_dir / "checkpoints").glob("step-*.safetensors")]
+    steps = [int(path.name.removeprefix("step-")) for path in (run_dir / "checkpoints").glob("step-*")]
     return max(steps, default=0)
 
 

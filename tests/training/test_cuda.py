@@ -30,7 +30,7 @@ def test_a_run_on_a_gpu_ends_well_and_resumes_from_its_checkpoint(tmp_path: Path
     shutil.copytree(whole.path, tmp_path / "resumed")
     resumed = RunDirectory(tmp_path / "resumed")
     resumed.result.unlink()
-    (resumed.checkpoints / "step-00000020.safetensors").unlink()
+    shutil.rmtree(resumed.checkpoints / "step-00000020")
     again = train(resumed, settings, 1, store, ruler, experiment="test", console=console)
     assert again["weights"] == result["weights"]
     assert resumed.journal.read_bytes() == whole.journal.read_bytes()

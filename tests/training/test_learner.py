@@ -148,7 +148,7 @@ def test_ema_slow_moves_at_slow_steps_alone(store: Store) -> None:
     moved = []
     for _ in range(6):
         learner.play()
-        learner.backtrack()
+        learner.average(learner.backtrack())
         moved.append(not torch.equal(average.vector, before))
         if moved[-1]:
             expected = torch.lerp(before, learner.lookaheads["players"].slow(0)["vector"], 0.75)
@@ -162,8 +162,7 @@ def test_the_uniform_average_begins_where_it_is_told_to(store: Store) -> None:
     seen = []
     for _ in range(5):
         learner.play()
-        learner.backtrack()
-        learner.average()
+        learner.average(learner.backtrack())
         seen.append(learner.generator.vector.detach().clone())
     torch.testing.assert_close(learner.averages["uniform"].vector, torch.stack(seen[2:]).mean(dim=0))
 

@@ -1,11 +1,14 @@
 """Whole runs: exact after an interruption, refused where they do not fit, ended where they diverge."""
 
 import io
+import json
 import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 from rich.console import Console
 from safetensors.torch import load_file
 
@@ -15,7 +18,8 @@ from gossipgan.errors import UserError
 from gossipgan.evaluation import Ruler
 from gossipgan.runs import RunDirectory, read_journal
 from gossipgan.training import resumable, train
-from gossipgan.training.checkpoint import latest_checkpoint, load_checkpoint, save_checkpoint
+from gossipgan.training.checkpoint import latest_checkpoint
+from gossipgan.training.learner import Learner
 
 from .conftest import small
 
@@ -40,9 +44,9 @@ def _interrupt(run: RunDirectory, path: Path, step: int) -> None:
     copy = RunDirectory(path)
     copy.result.unlink()
     shutil.rmtree(copy.weights)
-    for file in copy.checkpoints.iterdir():
-        if int(file.stem.removeprefix("step-")) > step:
-            file.unlink()
+    for checkpoint in copy.checkpoints.iterdir():
+        if int(checkpoint.name.removeprefix("step-")) > step:
+            shutil.rmtree(checkpoint)
     with copy.journal.open("ab") as file:
         file.write(b'{"event":"losses","st')
 
@@ -132,6 +136,18 @@ def test_the_journal_says_what_happened_and_when(tmp_path: Path, store: Store, r
     assert [path.name for path in sorted(run.samples.iterdir())] == ["step-00000010.png", "step-00000020.png"]
 
 
+def test_journaled_losses_are_means_over_the_steps_since_the_entry_before(
+    tmp_path: Path, store: Store, ruler: Ruler
+) -> None:
+    run = _train(tmp_path / "run", small(), store, ruler)
+    learner = Learner(0, small(), 1, torch.from_numpy(np.array(store.images("train"))), None, torch.device("cpu"))
+    played = torch.stack([learner.play() for _ in range(20)]).double()
+    entries = [entry for entry in read_journal(run.journal) if entry["event"] == "losses"]
+    for entry in entries:
+        expected = played[entry["step"] - 4 : entry["step"]].mean(dim=0).tolist()
+        assert [entry[name] for name in ("loss_d", "loss_g", "d_real", "d_fake")] == pytest.approx(expected, abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("base", "kind"),
     [
@@ -167,7 +183,7 @@ def test_the_best_checkpoint_and_the_last_two_are_kept(tmp_path: Path, store: St
     scores = {e["step"]: e["fid_digits_100_ema"] for e in read_journal(run.journal) if e["event"] == "score"}
     best = min(scores, key=lambda step: scores[step])
     assert run.read_result()["best_step"] == best
-    kept = {int(path.stem.removeprefix("step-")) for path in run.checkpoints.iterdir()}
+    kept = {int(path.name.removeprefix("step-")) for path in run.checkpoints.iterdir()}
     assert kept == {35, 40, best}
 
 
@@ -219,8 +235,8 @@ def test_a_checkpoint_of_other_settings_or_code_is_refused(
     run = RunDirectory(tmp_path / "run")
     path = latest_checkpoint(run.checkpoints)
     assert path is not None
-    tensors, numbers = load_checkpoint(path)
-    save_checkpoint(run.checkpoints, 15, tensors, {**numbers, key: "0" * 64})
+    numbers = json.loads((path / "run.json").read_text())
+    (path / "run.json").write_text(json.dumps({**numbers, key: "0" * 64}))
     before = run.journal.read_bytes()
     with pytest.raises(UserError, match=message):
         _train(run.path, small(), store, ruler)

@@ -1,16 +1,20 @@
 """``gossipgan game``: the games that the methods are explained on."""
 
+import inspect
 import json
 import math
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gossipgan.errors import UserError
 
 if TYPE_CHECKING:
-    from gossipgan.games.bilinear import Outcome
+    from gossipgan.games.toy import Outcome, Setup
+    from gossipgan.games.toy.lab import Comparison
 
 app = typer.Typer(help="Play small games with exact answers.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -18,19 +22,13 @@ app = typer.Typer(help="Play small games with exact answers.", no_args_is_help=T
 _LINES = 12
 
 
-@app.callback()
-def _group() -> None:
-    """A group of one command is still a group."""
-
-
-@app.command()
-def bilinear(
+def _shared(
     method: Annotated[
         str,
         typer.Option(
             "--method",
             metavar="NAME",
-            help="gda, alt-gda, eg, ogda, adam, extra-adam; la- in front: with Lookahead; dposg.",
+            help="gda, alt-gda, eg, ogda, adam, extra-adam; la- in front: with Lookahead; in bilinear also dposg.",
         ),
     ] = "la-gda",
     eta: Annotated[float, typer.Option("--eta", help="Step size.")] = 0.3,
@@ -48,6 +46,49 @@ def bilinear(
     ] = None,
     beta1: Annotated[float | None, typer.Option("--beta1", help="Adam: may be negative.", show_default=".9")] = None,
     beta2: Annotated[float | None, typer.Option("--beta2", help="Adam.", show_default=".999")] = None,
+    passes: Annotated[
+        int | None,
+        typer.Option("--passes", help="How long, in evaluations of both gradients.", show_default="300, else 3000"),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option("--seeds", help="How many seeds: 0, 1, ...", show_default="5; 100 in noisy"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE.png", help="Also draw distances, and paths in the plane.")
+    ] = None,
+) -> None:
+    """The options of every game: ``_command`` puts them in front of a game's own."""
+
+
+def _command(setup_of: Callable[..., "Setup"]) -> Callable[..., "Setup"]:
+    """Add the command of one game.
+
+    Args:
+        setup_of: gives what is played. Its first argument holds the settings of the method that were given, for Setup;
+            the others are the game's own options.
+    """
+    parameters = inspect.signature(setup_of).parameters
+    shared = inspect.signature(_shared).parameters
+    options = [*shared.values(), *list(parameters.values())[1:]]
+
+    @wraps(setup_of)
+    def command(*, as_json: bool, plot: Path | None, **given: Any) -> None:
+        method = {name: given[name] for name in shared if given.get(name) is not None}
+        _play(setup_of(method, **{name: given[name] for name in given if name not in shared}), as_json, plot)
+
+    command.__dict__["__signature__"] = inspect.Signature(
+        [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
+    )
+    command.__annotations__ = {option.name: option.annotation for option in options}
+    app.command()(command)
+    return setup_of
+
+
+@_command
+def bilinear(
+    method: dict[str, Any],
     learners: Annotated[
         int | None, typer.Option("--learners", help="dposg: how many learners.", show_default="8, with dposg")
     ] = None,
@@ -60,50 +101,81 @@ def bilinear(
     ] = None,
     dim: Annotated[int, typer.Option("--dim", help="Dimension of each player, and number of samples.")] = 100,
     batch: Annotated[str, typer.Option("--batch", metavar="full|B", help="Samples in a batch.")] = "full",
-    passes: Annotated[int, typer.Option("--passes", help="How long, in passes over the samples.")] = 300,
-    seeds: Annotated[int, typer.Option("--seeds", help="How many seeds: 0, 1, ...")] = 5,
-    start: Annotated[str, typer.Option("--start", metavar="zero|normal", help="Where players start.")] = "zero",
-    extrapolation_passes: Annotated[
-        int,
-        typer.Option("--extrapolation-passes", help="What eg's extra evaluation counts; 2 as the paper's notebook."),
-    ] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE.png", help="Also draw the distances.")] = None,
-) -> None:
+    start: Annotated[
+        str,
+        typer.Option("--start", metavar="zero|normal|small", help="Where players start: 0, N(0, I) or N(0, I/dim)."),
+    ] = "zero",
+    quirk: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--quirk",
+            metavar="NAME",
+            help="As the Lookahead paper's notebooks: batch-is-a-pass, three-pass-eg, fresh-batches, uncorrected-adam, "
+            "or notebook for all of them; may be given again.",
+        ),
+    ] = None,
+) -> "Setup":
     """Play x'y + a'x + b'y, in full or on batches, and print how near the players come to its solution.
 
-    Distances are recorded at the ends of cycles: every k iterations with Lookahead, every one without.
+    Distances are recorded at the ends of cycles: every k iterations with Lookahead, every one without. A pass is over
+    all samples.
     """
-    from gossipgan.games.bilinear import Setup, run
+    from gossipgan.games.toy import BilinearSetup
 
-    setup = Setup(
-        method=method,
-        eta=eta,
-        k=k,
-        alpha=alpha,
-        super_k=super_k,
-        super_alpha=super_alpha,
-        beta1=beta1,
-        beta2=beta2,
+    return BilinearSetup(
+        **method,
         learners=learners,
         topology=topology,
         rounds=rounds,
         dim=dim,
         batch=_batch(batch),
-        passes=passes,
-        seeds=seeds,
         start=start,
-        extrapolation_passes=extrapolation_passes,
+        quirk=tuple(quirk or ()),
     )
-    if plot is not None and plot.suffix != ".png":
-        raise UserError(f"--plot {plot}: must end in .png")
-    outcome = run(setup)
-    if plot is not None:
-        _write(plot, outcome)
-    if as_json:
-        typer.echo(json.dumps(outcome.as_json()))
-    else:
-        _print(outcome)
+
+
+@_command
+def noisy(
+    method: dict[str, Any],
+    dim: Annotated[int, typer.Option("--dim", help="Dimension of each player.")] = 1,
+    noise: Annotated[
+        float, typer.Option("--noise", help="Standard deviation of the noise in each coordinate of a gradient.")
+    ] = 0.1,
+    start: Annotated[
+        str, typer.Option("--start", metavar="zero|normal", help="Where players start: at the solution, or N(0, I).")
+    ] = "normal",
+) -> "Setup":
+    """Play x'y with Gaussian noise in every gradient, and print where it keeps the players.
+
+    Beside the mean squared distance of the later half stands the exact one of the stationary distribution.
+    """
+    from gossipgan.games.toy import NoisySetup
+
+    return NoisySetup(**method, dim=dim, noise=noise, start=start)
+
+
+@_command
+def cubic(
+    method: dict[str, Any],
+    form: Annotated[
+        str, typer.Option("--form", metavar="NAME", help="almost-bilinear or forsaken.")
+    ] = "almost-bilinear",
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", help="almost-bilinear: weight of its cubic part.", show_default=".01")
+    ] = None,
+    start: Annotated[
+        str,
+        typer.Option("--start", metavar="normal|near", help="Around the solution: N(0, I), or a tenth as far."),
+    ] = "normal",
+) -> "Setup":
+    """Play xy + eps (y^2/2 - y^4/4), or x (y - .45) + h(x) - h(y) with h = z^2/4 - z^4/2 + z^6/6, in the plane.
+
+    The flow of both is drawn to a cycle around the solution. Contraction is measured near the solution, beside that
+    of the linearization there.
+    """
+    from gossipgan.games.toy import CubicSetup
+
+    return CubicSetup(**method, form=form, epsilon=epsilon, start=start)
 
 
 def _batch(given: str) -> int | None:
@@ -115,8 +187,20 @@ def _batch(given: str) -> int | None:
         raise UserError(f"--batch {given}: must be full or a whole number") from None
 
 
+def _play(setup: "Setup", as_json: bool, plot: Path | None) -> None:
+    if plot is not None and plot.suffix != ".png":
+        raise UserError(f"--plot {plot}: must end in .png")
+    outcome = setup.run()
+    if plot is not None:
+        _write(plot, outcome)
+    if as_json:
+        typer.echo(json.dumps(outcome.as_json()))
+    else:
+        _print(outcome)
+
+
 def _write(plot: Path, outcome: "Outcome") -> None:
-    from gossipgan.games.bilinear.plot import png
+    from gossipgan.games.toy.plot import png
     from gossipgan.runs.files import write_atomic
 
     try:
@@ -140,21 +224,21 @@ def _print(outcome: "Outcome") -> None:
         typer.echo(line)
     seeds = "1 seed" if outcome.setup.seeds == 1 else f"means over {outcome.setup.seeds} seeds"
     typer.echo(f"{seeds}; joint distance is sqrt(|x-x*|^2 + |y-y*|^2)")
+    typer.echo(outcome.setup.in_words)
     if trajectory.consensus is not None:
-        typer.echo(
-            f"{outcome.setup.mixing_in_words}: distances of their average; "
-            "consensus distance: root mean square of theirs from it"
-        )
-    if outcome.measured is not None:
-        cycle = "an iteration" if outcome.cycle == 1 else f"a cycle of {outcome.cycle} iterations"
-        typer.echo(f"contraction of {cycle}: {_contraction(outcome.measured, outcome.predicted)}")
-    if outcome.consensus_measured is not None:
-        consensus = _contraction(outcome.consensus_measured, outcome.consensus_predicted)
-        typer.echo(f"contraction of the consensus distance: {consensus}")
+        typer.echo("distances of the learners' average; consensus distance: root mean square of theirs from it")
+    for comparison in outcome.comparisons:
+        typer.echo(_compared(comparison))
 
 
-def _contraction(measured: list[float | None], predicted: float | None) -> str:
-    factors = [factor for factor in measured if factor is not None]
-    seen = f"{math.fsum(factors) / len(factors):.4f}" if factors else "none (no two distances to go by)"
-    expected = "none (not linear)" if predicted is None else f"{predicted:.4f}"
-    return f"measured {seen}, predicted {expected}"
+def _compared(comparison: "Comparison") -> str:
+    predicted = f"none ({comparison.otherwise})" if comparison.predicted is None else _number(comparison.predicted)
+    if comparison.measured is None:
+        return f"{comparison.words}: predicted {predicted}"
+    values = [value for value in comparison.measured if value is not None]
+    measured = _number(math.fsum(values) / len(values)) if values else "none (no two distances to go by)"
+    return f"{comparison.words}: measured {measured}, predicted {predicted}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.4f}" if 0.1 <= value < 1e4 else f"{value:.4g}"

@@ -2,14 +2,20 @@
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gossipgan.cli.dry_run import print_dry_run, refuse_options
 from gossipgan.cli.options import PARAMS, Experiment, Overrides, Params
 from gossipgan.config import fingerprint, load_params
 from gossipgan.errors import UserError
+
+if TYPE_CHECKING:
+    from gossipgan.config import Settings
+    from gossipgan.runs import RunDirectory
 
 Data = Annotated[
     Path | None,
@@ -56,20 +62,48 @@ def train(
     fail_on_divergence: Annotated[
         bool, typer.Option("--fail-on-divergence", help="Exit with status 1 if the run diverges.")
     ] = False,
+    processes: Annotated[
+        int | None,
+        typer.Option("--processes", min=1, help="Host the learners in so many processes on this machine."),
+    ] = None,
+    restarts: Annotated[
+        int,
+        typer.Option("--restarts", min=0, help="With --processes: restarts from the last checkpoint if one dies."),
+    ] = 3,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Only print parameters, memory, operations and time; needs no prepared data."),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="With --dry-run: print JSON.")] = False,
 ) -> None:
     """Train one experiment at one seed. Interrupted, the same command goes on from the last checkpoint."""
     from rich.console import Console
 
     from gossipgan.data import Store, check_prepared
     from gossipgan.evaluation import Ruler
-    from gossipgan.runs import Project, RunDirectory
-    from gossipgan.training import set_up_device
+    from gossipgan.runs import Project, RunDirectory, code_digest
+    from gossipgan.training import in_process_group, joined, local_device, set_up_device
     from gossipgan.training import train as train_run
 
     file = load_params(params)
     settings = file.settings(experiment, overrides or ())
     name = experiment or "settings"
     chosen_seed = file.seeds[0] if seed is None else seed
+    if dry_run:
+        refuse_options(
+            {
+                "--data": data,
+                "--extractor": extractor,
+                "--out": out,
+                "--overwrite": overwrite,
+                "--fail-on-divergence": fail_on_divergence,
+                "--processes": processes,
+            }
+        )
+        print_dry_run(name, settings, chosen_seed, as_json)
+        return
+    if as_json:
+        raise UserError("--json: goes with --dry-run alone; a run's results are in its result.json")
     project = Project(params.parent)
     store = Store.open(data or project.prepared)
     check_prepared(store, settings.data)
@@ -79,14 +113,54 @@ def train(
         if not run.settings.exists() and any(run.path.iterdir()):
             raise UserError(f"{run.path}: not a run directory, so --overwrite leaves it alone; give another --out")
         shutil.rmtree(run.path)
-    device = set_up_device(settings.training)
-    ruler = Ruler.open(settings, store, extractor or project.extractor, project.cache, device)
-    result = train_run(run, settings, chosen_seed, store, ruler, experiment=name, console=Console())
+    if processes is not None:
+        _launch(run, params, settings, experiment, overrides or (), chosen_seed, data, extractor, processes, restarts)
+    else:
+        device = local_device(set_up_device(settings.training))
+        with joined(settings, device, f"{identity} {code_digest()}") as group:
+            # The main process computes the reference statistics, which the others then find.
+            if not group.main:
+                group.barrier()
+            ruler = Ruler.open(settings, store, extractor or project.extractor, project.cache, device)
+            if group.main:
+                group.barrier()
+            train_run(run, settings, chosen_seed, store, ruler, experiment=name, console=Console(), group=group)
+            if not group.main:
+                return
+    if in_process_group():
+        return
+    result = run.read_result()
     typer.echo(f"{name} seed {chosen_seed}: {result['outcome']} after {result['steps']} steps, in {run.path}")
     if result["outcome"] != "ok":
         typer.echo(f"reason: {result['reason']}")
         if fail_on_divergence:
             raise typer.Exit(1)
+
+
+def _launch(
+    run: "RunDirectory",
+    params: Path,
+    settings: "Settings",
+    experiment: str | None,
+    overrides: Sequence[str],
+    seed: int,
+    data: Path | None,
+    extractor: Path | None,
+    processes: int,
+    restarts: int,
+) -> None:
+    """The same command in several processes, with all that was left to defaults said."""
+    from gossipgan.training import launch
+
+    if processes > settings.mixing.learners:
+        raise UserError(
+            f"--processes {processes}: {settings.mixing.learners} learners cannot fill them; use at most "
+            f"{settings.mixing.learners}, or more mixing.learners"
+        )
+    given = {"--params": params, "--seed": seed, "--out": run.path, "--data": data, "--extractor": extractor}
+    arguments = [text for option, value in given.items() if value is not None for text in (option, str(value))]
+    chosen = ["-e", experiment] if experiment is not None else []
+    launch(processes, ["train", *chosen, *(text for one in overrides for text in ("-S", one)), *arguments], restarts)
 
 
 def evaluate(

@@ -4,6 +4,7 @@ from gossipgan.config.fingerprint import fingerprint, flatten
 from gossipgan.config.load import ParamsFile, load_params, parse_override, read_yaml
 from gossipgan.config.schema import params_schema
 from gossipgan.config.settings import (
+    ERROR_FEEDBACK_WIRES,
     AveragingSettings,
     DataSettings,
     EvaluationSettings,
@@ -21,6 +22,7 @@ from gossipgan.config.settings import (
 )
 
 __all__ = [
+    "ERROR_FEEDBACK_WIRES",
     "AveragingSettings",
     "DataSettings",
     "EvaluationSettings",

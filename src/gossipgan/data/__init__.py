@@ -3,6 +3,7 @@
 from gossipgan.data.check import check_prepared
 from gossipgan.data.manifest import Manifest, Skipped, Split
 from gossipgan.data.prepare import prepare
+from gossipgan.data.shards import deal
 from gossipgan.data.store import Store
 
-__all__ = ["Manifest", "Skipped", "Split", "Store", "check_prepared", "prepare"]
+__all__ = ["Manifest", "Skipped", "Split", "Store", "check_prepared", "deal", "prepare"]

@@ -45,7 +45,7 @@ def evaluate_run(
         if not path.exists() and outcome != "ok":
             continue
         generator, _ = generator_builder(settings.game, settings.data)
-        _load(generator, path, result.get("weights", {}).get(path.stem))
+        load_weights(generator, path, result.get("weights", {}).get(path.stem))
         try:
             samples = sample(
                 generator.to(ruler.device),
@@ -67,14 +67,24 @@ def evaluate_run(
     return {"outcome": outcome, **scores}
 
 
-def _load(generator: nn.Module, path: Path, recorded: str | None) -> None:
+def load_weights(network: nn.Module, path: Path, recorded: str | None) -> None:
+    """Load a finished run's weights into a network of the same settings.
+
+    Args:
+        network: G or D.
+        path: the file of weights.
+        recorded: its SHA-256 by the run's ``result.json``.
+
+    Raises:
+        UserError: the file is missing, damaged, or another network's.
+    """
     if not path.exists():
         raise UserError(f"{path}: no such file, though the run's result.json says that it ended well; train it again")
     if sha256(path) != recorded:
         raise UserError(f"{path}: not the weights that result.json records; train the run again")
     try:
-        generator.load_state_dict(load_file(path))
+        network.load_state_dict(load_file(path))
     except (SafetensorError, RuntimeError):
         raise UserError(
-            f"{path}: not the weights of the generator that game and data describe; train the run again"
+            f"{path}: not the weights of the network that game and data describe; train the run again"
         ) from None

@@ -92,6 +92,16 @@ class GanGame:
         fake.backward(towards, inputs=self._generator_parameters)  # type: ignore[no-untyped-call]
         return torch.stack((loss, on_real.mean(), on_fake.mean())).detach(), generator_loss.detach()
 
+    def player_losses(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """G's loss and D's, on one batch, as scalars that can be differentiated in both players' parameters, and again.
+
+        (The gradients above are these losses' own: of the first for G, of the second for D.)
+        """
+        fake = self._generate(batch.noise, batch.fake_labels)
+        on_real = self._discriminate(batch.real, batch.labels)
+        on_fake = self._discriminate(fake, batch.fake_labels)
+        return self.losses.generator(on_fake), self._discriminator_loss(on_real, on_fake, batch, fake)
+
     def _discriminator_loss(self, on_real: Tensor, on_fake: Tensor, batch: Batch, fake: Tensor) -> Tensor:
         loss = self.losses.discriminator(on_real, on_fake)
         if self._penalty:
@@ -103,9 +113,9 @@ class GanGame:
     def _generate(self, noise: Tensor, labels: Tensor | None) -> Tensor:
         with torch.autocast(noise.device.type, torch.bfloat16, enabled=self._bf16):
             pictures: Tensor = self.generator(noise) if labels is None else self.generator(noise, labels)
-        return pictures.float()
+        return pictures.float() if self._bf16 else pictures
 
     def _discriminate(self, pictures: Tensor, labels: Tensor | None) -> Tensor:
         with torch.autocast(pictures.device.type, torch.bfloat16, enabled=self._bf16):
             logits: Tensor = self.discriminator(pictures) if labels is None else self.discriminator(pictures, labels)
-        return logits.float()
+        return logits.float() if self._bf16 else logits

@@ -1,28 +1,54 @@
-"""What learners exchange: started with their weights, finished before these are used again."""
+"""What learners exchange in an iteration: gradients inside their fast steps, or weights after them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from torch import Tensor
 
+#: Tensors of one kind of every local learner, by its number; the same shapes at all learners.
+OfLearners = Mapping[int, Sequence[Tensor]]
+
 
 class Mixing(Protocol):
-    """An exchange between learners, in two halves.
+    """An exchange between learners. All processes call the same methods in the same order.
 
-    Vectors are flat players' weights, shape ``(parameters,)`` each, one for every local learner. Between
-    ``start`` and ``finish`` nobody may write to them; ``finish`` leaves the mixed weights in place.
+    Attributes:
+        bytes: sent by the local learners so far.
     """
 
-    def start(self, vectors: Sequence[Tensor]) -> None: ...
+    @property
+    def bytes(self) -> int: ...
 
-    def finish(self) -> None: ...
+    def gradients(self, gradients: OfLearners) -> None:
+        """Called with the gradients that have just been taken, before the step by them; overwrites them."""
+        ...
+
+    def weights(self, iteration: int, weights: Mapping[str, OfLearners]) -> None:
+        """Called after the fast steps of an iteration, from 1, with what is mixed of each player; overwrites it."""
+        ...
+
+    def tensors(self) -> dict[int, dict[str, Tensor]]:
+        """State of the local learners by number and name, for a checkpoint. Not copies."""
+        ...
+
+    def load(self, tensors: Mapping[int, Mapping[str, Tensor]]) -> None:
+        """Take up what ``tensors`` gave."""
+        ...
 
 
-class NoMixing:
-    """Learners keep to themselves."""
+class Silence:
+    """Learners keep to themselves; and what the other kinds of mixing do not do."""
 
-    def start(self, vectors: Sequence[Tensor]) -> None:
-        """Nothing is sent."""
+    bytes = 0
 
-    def finish(self) -> None:
-        """Nothing is received."""
+    def gradients(self, gradients: OfLearners) -> None:
+        """Nothing is exchanged."""
+
+    def weights(self, iteration: int, weights: Mapping[str, OfLearners]) -> None:
+        """Nothing is exchanged."""
+
+    def tensors(self) -> dict[int, dict[str, Tensor]]:
+        return {}
+
+    def load(self, tensors: Mapping[int, Mapping[str, Tensor]]) -> None:
+        """There is no state."""

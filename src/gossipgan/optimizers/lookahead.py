@@ -114,6 +114,12 @@ class JointLookahead:
                 optimizer.state.clear()
         return 2 if nested else 1
 
+    @torch.no_grad()
+    def anchor(self) -> None:
+        """Make the present weights the slow ones, without a step."""
+        for name, tensor in self._fast.items():
+            self._slow[name].copy_(tensor)
+
     def slow(self, player: int) -> dict[str, Tensor]:
         """Slow weights of a player, by parameter name (``vector`` for a flat player). Not copies."""
         prefix = f"{player}."

@@ -116,6 +116,10 @@ class PlayerOptimizer:
             if tensor is not None
         }
 
+    def moments(self) -> list[Tensor]:
+        """State tensors of the vector's shape, in a fixed order. Not copies."""
+        return [tensor for _, tensor in sorted(self.tensors().items()) if tensor.shape == self._player.vector.shape]
+
     def load(self, tensors: dict[str, Tensor]) -> None:
         """Put copies of saved state tensors in place of the present ones."""
         vector = self._player.vector

@@ -5,12 +5,14 @@
     settings.yaml      resolved settings, seed, data digest, fingerprint
     journal.jsonl      what happened (see ``journal``)
     samples/           step-00000500.png, ...: grids from the same noise
-    weights/           generator-<iterate>.safetensors and discriminator.safetensors, at the end
+    weights/           generator-<iterate>.safetensors and discriminator.safetensors, at the end; of several
+                       learners these are the means of theirs, which lie beside them in learner-0000/, ...
     result.json        outcome, steps, images, fingerprint, seed, data, parameters, sha256 of each
                        weights file
     clock.jsonl        step, seconds of training so far, Unix time: what differs between executions
     environment.json   machine, versions, threads
     checkpoints/       the last two and the best, while training
+    spectrum.json      and spectrum.png: eigenvalues where training ended, once somebody has asked for them
 """
 
 import hashlib
@@ -38,10 +40,19 @@ class RunDirectory:
         self.weights = path / "weights"
         self.result = path / "result.json"
         self.checkpoints = path / "checkpoints"
+        self.spectrum = path / "spectrum.json"
+        self.spectrum_plot = path / "spectrum.png"
 
-    def generator(self, iterate: str) -> Path:
-        """The file of G's weights of one iterate."""
-        return self.weights / f"generator-{iterate}.safetensors"
+    def generator(self, iterate: str, learner: int | None = None) -> Path:
+        """The file of G's weights of one iterate: the mean of all learners', or one learner's own."""
+        return self._weights_of(learner) / f"generator-{iterate}.safetensors"
+
+    def discriminator(self, learner: int | None = None) -> Path:
+        """The file of D's weights: the mean of all learners', or one learner's own."""
+        return self._weights_of(learner) / "discriminator.safetensors"
+
+    def _weights_of(self, learner: int | None) -> Path:
+        return self.weights if learner is None else self.weights / f"learner-{learner:04d}"
 
     def write_settings(self, settings: Settings, seed: int, data_digest: str, experiment: str) -> None:
         """Record what this run is."""
@@ -80,7 +91,8 @@ class RunDirectory:
 
     def write_result(self, **content: Any) -> None:
         """Record what the run came to, with the hash of every weights file. The last act of a run."""
-        hashes = {file.stem: sha256(file) for file in sorted(self.weights.glob("*.safetensors"))}
+        files = sorted(self.weights.rglob("*.safetensors"))
+        hashes = {str(file.relative_to(self.weights).with_suffix("")): sha256(file) for file in files}
         write_json(self.result, {**content, "weights": hashes})
 
 

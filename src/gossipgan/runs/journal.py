@@ -9,6 +9,9 @@ Entries, by ``event``:
 losses     ``step``, ``images``, and means since the entry before: ``loss_d``, ``loss_g``,
            ``d_real``, ``d_fake`` (D's mean output on real and on generated pictures)
 score      ``step``, ``images``, and scores by metric name, such as ``fid_digits_2000_ema``
+mixing     of several learners: ``step``, ``images``, ``bytes`` sent by all so far, ``consensus_generator``
+           and ``consensus_discriminator`` (distance from their mean, after the mix), and
+           ``contraction_generator`` and ``contraction_discriminator`` (after it over before it)
 samples    ``step``, ``file`` (relative to the run directory)
 end        ``step``, ``images``, ``outcome`` (``ok`` or ``diverged``), ``reason`` (text or null)
 =========  ==========================================================================================

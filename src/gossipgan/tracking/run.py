@@ -12,6 +12,7 @@ from gossipgan.tracking.content import content_digest
 from gossipgan.tracking.dataset import DatasetInfo
 from gossipgan.tracking.method import describe_method
 from gossipgan.tracking.series import METRICS_AT_ONCE, finals, read_clock, series
+from gossipgan.tracking.spectrum import read_spectrum, spectrum_metrics
 from gossipgan.tracking.store import (
     Mirrored,
     Store,
@@ -106,10 +107,12 @@ def _mirror(
     parent_id: str | None,
 ) -> Mirrored:
     client = store.client
+    spectrum = read_spectrum(run, result)
+    spectrum_files = () if spectrum is None else (run.spectrum, run.spectrum_plot)
     # The clock and the environment stay out: what was shown with them must not be lost once they are deleted.
     content = content_digest(
         [
-            *((path.name, path) for path in (run.settings, run.journal, run.result)),
+            *((path.name, path) for path in (run.settings, run.journal, run.result, *spectrum_files)),
             *((f"samples/{path.name}", path) for path in sorted(run.samples.glob("*.png"))),
         ],
         {
@@ -158,12 +161,13 @@ def _mirror(
     client.log_inputs(run_id, [dataset.as_input()])
     points, left_out = series(run.journal, clock)
     end_points, end_left_out = finals(metrics, last, clock)
-    log_metrics(store, run_id, [*points, *end_points])
+    spectral_points = spectrum_metrics(spectrum, last, clock) if spectrum is not None else []
+    log_metrics(store, run_id, [*points, *end_points, *spectral_points])
     for name, count in sorted((left_out + end_left_out).items()):
         client.set_tag(run_id, f"gossipgan.not_finite/{name}", str(count))
     # The settings may name a store with a password in it.
     client.log_text(run_id, without_password(run.settings.read_text()), run.settings.name)
-    for file in (run.journal, run.result, live.environment):
+    for file in (run.journal, run.result, live.environment, *spectrum_files):
         if file.exists():
             client.log_artifact(run_id, str(file))
     if metrics:

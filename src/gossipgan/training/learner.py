@@ -1,5 +1,6 @@
 """A learner: one copy of both players, with its own optimizers, averages, data and random streams."""
 
+from collections.abc import Generator
 from typing import Any
 
 import torch
@@ -22,6 +23,10 @@ from gossipgan.training.streams import Streams
 class Learner:
     """One learner of a run.
 
+    Attributes:
+        sums: ``[loss of D, loss of G, mean D(x), mean D(G(z))]`` added up since they were last cleared, on the
+            device; D's are of the last D step of an iteration.
+
     Args:
         number: from 0.
         settings: the experiment's.
@@ -39,6 +44,7 @@ class Learner:
         self.streams = Streams(seed, number)
         self.sampler = Sampler(len(pictures), settings.training.batch, self.streams, device)
         self.iterations = 0
+        self.sums = torch.zeros(4, device=device)
         self._pictures = pictures
         self._labels = labels
         self._format = torch.channels_last if settings.training.channels_last else torch.contiguous_format
@@ -72,38 +78,57 @@ class Learner:
         """G and D, as flat players."""
         return self.generator, self.discriminator
 
-    def play(self) -> Tensor:
-        """The fast steps of one iteration.
+    def fast_steps(self) -> Generator[list[FlatPlayer], None, Tensor]:
+        """The fast steps of one iteration, in pieces: yields the players whose gradients have just been taken.
 
-        Returns:
-            ``[loss of D, loss of G, mean D(x), mean D(G(z))]``, on the device; D's are of its last step.
+        Whoever iterates may change these gradients before the next piece steps by them. Losses and D's mean outputs
+        are added to ``sums`` at the end, and returned.
         """
-        for optimizer in (self.generator_optimizer, self.discriminator_optimizer):
+        for optimizer in self._optimizers().values():
             optimizer.begin(self.iterations)
         self.iterations += 1
-        if self.settings.optimizer.update == "simultaneous":
-            return self._play_simultaneous()
-        return self._play_alternating()
+        simultaneous = self.settings.optimizer.update == "simultaneous"
+        statistics = yield from self._simultaneous_steps() if simultaneous else self._alternating_steps()
+        self.sums += statistics
+        return statistics
 
-    def _play_alternating(self) -> Tensor:
+    def play(self) -> Tensor:
+        """The fast steps of one iteration, alone.
+
+        Returns:
+            what it added to ``sums``.
+        """
+        pieces = self.fast_steps()
+        while True:
+            try:
+                next(pieces)
+            except StopIteration as end:
+                statistics: Tensor = end.value
+                return statistics
+
+    def _alternating_steps(self) -> Generator[list[FlatPlayer], None, Tensor]:
         for _ in range(self.settings.optimizer.d_steps):
             self.discriminator.zero_grad()
             on_discriminator = self.game.discriminator_gradient(self.draw())
+            yield [self.discriminator]
             self.discriminator_optimizer.step()
             if self.settings.lookahead.kind == "alternating":
                 self._backtrack("discriminator")
         self.generator.zero_grad()
         loss = self.game.generator_gradient(*self.draw_noise())
+        yield [self.generator]
         self.generator_optimizer.step()
         return _statistics(on_discriminator, loss)
 
-    def _play_simultaneous(self) -> Tensor:
+    def _simultaneous_steps(self) -> Generator[list[FlatPlayer], None, Tensor]:
         if self.generator_optimizer.evaluates_first:
             self._joint_gradient()
+            yield [self.generator, self.discriminator]
         if self.generator_optimizer.extrapolates:
             self.discriminator_optimizer.extrapolate()
             self.generator_optimizer.extrapolate()
         on_discriminator, loss = self._joint_gradient()
+        yield [self.generator, self.discriminator]
         self.discriminator_optimizer.step()
         self.generator_optimizer.step()
         return _statistics(on_discriminator, loss)
@@ -113,31 +138,54 @@ class Learner:
         self.generator.zero_grad()
         return self.game.joint_gradient(self.draw())
 
-    def backtrack(self) -> None:
+    def mixed(self) -> dict[str, list[Tensor]]:
+        """What neighbours mix of each player, by its name: weights; and moments and batch-norm statistics, if so
+        set. Not copies."""
+        settings, tensors = self.settings.mixing, {}
+        for name, player in self._players().items():
+            tensors[name] = [player.vector.data]
+            if settings.moments == "mix":
+                tensors[name] += self._optimizers()[name].moments()
+            if settings.buffers == "mix":
+                tensors[name] += list(player.batch_norm_statistics().values())
+        return tensors
+
+    def backtrack(self) -> int:
         """Lookahead: count the iteration, and pull the fast weights back where a cycle is complete.
 
         (Where each player backtracks inside its own step, D has done so; G's step was the last.)
+
+        Returns:
+            what ``slow_step`` returns for G: 0 where it did not backtrack.
         """
         levels = [
             self._backtrack(name)
             for name in self.lookaheads
             if not (self.settings.lookahead.kind == "alternating" and name == "discriminator")
         ]
-        wanted = 2 if self.settings.averaging.ema_slow_at == "super-slow" else 1
-        # The first of them moves G.
-        if "ema-slow" in self.averages and levels[0] >= wanted:
-            self.averages["ema-slow"].update()
+        return levels[0] if levels else 0
 
     def _backtrack(self, name: str) -> int:
         self.lookaheads[name].fast_step()
         return self.lookaheads[name].slow_step()
 
-    def average(self) -> None:
-        """Take the present weights of G into the averages of this iteration."""
+    def anchor(self) -> None:
+        """Make the present weights the slow ones: after these have been mixed."""
+        for lookahead in self.lookaheads.values():
+            lookahead.anchor()
+
+    def average(self, level: int) -> None:
+        """Take the present weights of G into the averages of this iteration.
+
+        Args:
+            level: what ``backtrack`` returned.
+        """
+        settings = self.settings.averaging
         if "ema" in self.averages:
             self.averages["ema"].update()
-        begin = self.settings.averaging.uniform_from
-        if begin is not None and self.iterations > begin:
+        if "ema-slow" in self.averages and level >= (2 if settings.ema_slow_at == "super-slow" else 1):
+            self.averages["ema-slow"].update()
+        if settings.uniform_from is not None and self.iterations > settings.uniform_from:
             self.averages["uniform"].update()
 
     def draw(self) -> Batch:
@@ -218,14 +266,17 @@ class Learner:
         self.sampler.drawn = numbers["drawn"]
 
     def _weights(self) -> dict[str, Tensor]:
-        """Weights and buffers of the players and of the averages, by name. Not copies."""
-        tensors: dict[str, Tensor] = {}
-        for name, player in (("generator", self.generator), ("discriminator", self.discriminator)):
+        """Weights and buffers of the players and of the averages, and sums, by name. Not copies."""
+        tensors: dict[str, Tensor] = {"sums": self.sums}
+        for name, player in self._players().items():
             tensors[f"{name}.vector"] = player.vector.data
             tensors |= {f"{name}.buffer.{key}": value for key, value in player.buffers().items()}
         for name, average in self.averages.items():
             tensors |= {f"average.{name}.{key}": value for key, value in average.tensors().items()}
         return tensors
+
+    def _players(self) -> dict[str, FlatPlayer]:
+        return {"generator": self.generator, "discriminator": self.discriminator}
 
     def _optimizers(self) -> dict[str, PlayerOptimizer]:
         return {"generator": self.generator_optimizer, "discriminator": self.discriminator_optimizer}
@@ -244,9 +295,8 @@ class Learner:
             return int(torch.randint(settings.k, settings.k_max + 1, (), generator=shared.at("lookahead k", cycle)))
 
         def build_one(names: tuple[str, ...], k: int) -> JointLookahead:
-            players = {"generator": self.generator, "discriminator": self.discriminator}
             return JointLookahead(
-                [players[name] for name in names],
+                [self._players()[name] for name in names],
                 k if settings.k_max is None else length,
                 settings.alpha,
                 super_k=settings.super_k if settings.kind == "nested" else None,

@@ -9,9 +9,9 @@ from gossipgan.data import Store
 from gossipgan.errors import UserError
 from gossipgan.evaluation import NotFiniteSamples, Ruler
 from gossipgan.games import count_parameters
-from gossipgan.mixing import Mixing, NoMixing
+from gossipgan.mixing.group import Group, OneProcess
 from gossipgan.runs import RunDirectory, code_digest, describe_environment, write_json
-from gossipgan.training.checkpoint import latest_checkpoint, load_checkpoint
+from gossipgan.training.checkpoint import latest_checkpoint, read_run
 from gossipgan.training.iterates import Iterates
 from gossipgan.training.progress import report_progress
 from gossipgan.training.state import TrainingState
@@ -26,6 +26,7 @@ def train(
     *,
     experiment: str,
     console: Console,
+    group: Group | None = None,
 ) -> dict[str, Any]:
     """Train one experiment at one seed; go on from the last checkpoint where there is one.
 
@@ -37,6 +38,7 @@ def train(
         ruler: scores the curve. Its device is trained on: see ``set_up_device``.
         experiment: its name, for people.
         console: where progress is shown.
+        group: the run's learners, where several processes host them; all call this function. None: this one does.
 
     Returns:
         the content of ``result.json``.
@@ -46,87 +48,103 @@ def train(
             other classes than the pictures.
     """
     _check_classes(settings, store)
+    group = group or OneProcess(settings.mixing.learners)
     identity = fingerprint(settings, seed, store.digest)
     _check_directory(run, identity)
     if run.result.exists():
         return run.read_result()
     device = ruler.device
-    run.write_settings(settings, seed, store.digest, experiment)
-    write_json(run.environment, describe_environment(settings.training.threads, device))
+    group.barrier()  # nobody writes before all have looked
+    if group.main:
+        run.write_settings(settings, seed, store.digest, experiment)
+        write_json(run.environment, describe_environment(settings.training.threads, device))
 
-    state = TrainingState(run, settings, seed, store, identity, device)
-    iterates = Iterates(settings, ruler, device)
-    mixing: Mixing = NoMixing()
-    budget = settings.training
+    state = TrainingState(run, settings, seed, store, identity, group, device)
+    learners = state.learners.values()
+    iterates = Iterates(settings, ruler, group, device)
+    budget, mixes = settings.training, settings.mixing.mixes
     outcome, reason = "ok", None
     losses: dict[str, float] = {}
 
-    with report_progress(f"{experiment} seed {seed}", state.step, budget.steps, console) as report:
+    with report_progress(f"{experiment} seed {seed}", state.step, budget.steps, console, shown=group.main) as report:
         while state.step < budget.steps:
             # One iteration: fast steps, mixing, Lookahead, averaging (in this order, as in the papers).
-            for learner in state.learners:
-                state.sums += learner.play()
-            mixing.start([player.vector for learner in state.learners for player in learner.players])
-            mixing.finish()
+            for taken in zip(*(learner.fast_steps() for learner in learners), strict=True):
+                state.exchange_gradients(taken)
             state.step += 1
             last = state.step == budget.steps
+            logged = last or state.step % budget.log_every == 0
+            before = state.consensus() if logged and group.learners > 1 else {}
+            if mixes != "slow":
+                state.exchange_weights()
+            if logged and group.learners > 1:
+                state.log_mixing(before, state.consensus())
             evaluate = last or state.step % budget.evaluate_every == 0
             draw = last or state.step % budget.sample_every == 0
             # Fast weights are looked at as they were before the backtrack, or they would be the slow ones.
-            fast = state.learners[0].iterate("fast") if evaluate or draw else {}
-            for learner in state.learners:
-                learner.backtrack()
-            for learner in state.learners:
-                learner.average()
+            fast = [learner.iterate("fast") for learner in learners] if evaluate or draw else []
+            levels = [learner.backtrack() for learner in learners]
+            if mixes != "fast" and levels[0]:
+                state.exchange_weights()
+                for learner in learners:
+                    learner.anchor()
+            for learner, level in zip(learners, levels, strict=True):
+                learner.average(level)
 
-            logged = last or state.step % budget.log_every == 0
             if logged:
                 losses = state.log_losses()
                 reason = state.divergence(losses)
-            if reason is None:
+            if evaluate or draw:
+                iterates.take(list(learners), fast)
+            if group.main and reason is None:
                 try:
                     if evaluate:
-                        state.log_scores(iterates.score(state.learners[0], fast), iterates.primary)
+                        state.log_scores(iterates.score(), iterates.primary)
                     if draw:
-                        file = iterates.save_samples(run, state.learners[0], fast, state.step)
-                        state.journal.append("samples", state.step, file=file)
+                        state.journal.append("samples", state.step, file=iterates.save_samples(run, state.step))
                 except NotFiniteSamples:
                     reason = f"G's samples are not finite at step {state.step}"
+            if logged or evaluate or draw:
+                reason, state.best_step = group.share([reason, state.best_step])
             if logged:
                 report(state.step, losses, state.scores)
             if last or reason is not None:
-                iterates.save(run, state.learners[0], fast)
+                iterates.take(list(learners), fast, everything=True)
+                if group.main:
+                    iterates.save(run)
             if reason is not None:
                 outcome = "diverged"
                 break
             if last or state.step % budget.checkpoint_every == 0 or state.step == state.best_step:
                 state.checkpoint()
 
-    state.journal.append("end", state.step, images=state.images, outcome=outcome, reason=reason)
-    state.close()
-    learner = state.learners[0]
-    run.write_result(
-        outcome=outcome,
-        reason=reason,
-        steps=state.step,
-        images=state.images,
-        best_step=state.best_step,
-        experiment=experiment,
-        seed=seed,
-        fingerprint=identity,
-        data=store.digest,
-        parameters={
-            "generator": count_parameters(learner.generator.network),
-            "discriminator": count_parameters(learner.discriminator.network),
-        },
-    )
+    if group.main:
+        state.journal.append("end", state.step, images=state.images, outcome=outcome, reason=reason)
+        state.close()
+        learner = next(iter(learners))
+        run.write_result(
+            outcome=outcome,
+            reason=reason,
+            steps=state.step,
+            images=state.images,
+            best_step=state.best_step,
+            experiment=experiment,
+            seed=seed,
+            fingerprint=identity,
+            data=store.digest,
+            parameters={
+                "generator": count_parameters(learner.generator.network),
+                "discriminator": count_parameters(learner.discriminator.network),
+            },
+        )
+    group.barrier()
     return run.read_result()
 
 
 def resumable(run: RunDirectory) -> bool:
     """Whether a run directory holds an unfinished run that this code can go on with."""
     path = latest_checkpoint(run.checkpoints)
-    return path is not None and not run.result.exists() and load_checkpoint(path).numbers["code"] == code_digest()
+    return path is not None and not run.result.exists() and read_run(path)["code"] == code_digest()
 
 
 def _check_classes(settings: Settings, store: Store) -> None:

@@ -19,7 +19,7 @@ class Report(Protocol):
 
 
 @contextmanager
-def report_progress(title: str, start: int, steps: int, console: Console) -> Iterator[Report]:
+def report_progress(title: str, start: int, steps: int, console: Console, *, shown: bool = True) -> Iterator[Report]:
     """A progress bar, or plain lines where the console is no terminal.
 
     Args:
@@ -27,7 +27,11 @@ def report_progress(title: str, start: int, steps: int, console: Console) -> Ite
         start: iterations done before (of a resumed run).
         steps: iterations in all.
         console: where to print.
+        shown: whether this is the process of several that shows anything.
     """
+    if not shown:
+        yield lambda step, losses, scores: None
+        return
     began = time.monotonic()
 
     def speed(step: int) -> float:

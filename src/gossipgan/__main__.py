@@ -1,0 +1,5 @@
+"""``python -m gossipgan``, as torchrun starts it."""
+
+from gossipgan.cli import main
+
+main()

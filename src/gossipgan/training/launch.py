@@ -1,0 +1,126 @@
+"""Processes of one run: started here by torch's elastic launcher, or found in torchrun's or Slurm's environment."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+
+from gossipgan.config import Settings
+from gossipgan.errors import UserError
+from gossipgan.mixing.group import Group, OneProcess
+from gossipgan.mixing.processes import Processes
+
+#: First of the ports that Slurm jobs meet on; the job's number is added.
+_SLURM_PORTS = 20_000
+
+
+def in_process_group() -> bool:
+    """Whether torchrun, or Slurm's srun, started this process as one of several of a run."""
+    _adopt_slurm()
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1
+
+
+def local_device(device: torch.device) -> torch.device:
+    """On a host with several processes, the GPU of this one."""
+    chosen: int | None = device.index
+    if device.type != "cuda" or chosen is not None:
+        return device
+    index = int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count()
+    torch.cuda.set_device(index)
+    return torch.device("cuda", index)
+
+
+@contextmanager
+def joined(settings: Settings, device: torch.device, agreement: str) -> Iterator[Group]:
+    """The learners of a run, over the processes it was started with.
+
+    Args:
+        settings: ``mixing`` is read.
+        device: of this process's learners.
+        agreement: what all processes must agree on; any text.
+
+    Raises:
+        UserError: fewer learners than processes; or the processes were given different things.
+    """
+    if not in_process_group():
+        yield OneProcess(settings.mixing.learners)
+        return
+    timeout = timedelta(seconds=settings.mixing.timeout)
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=timeout)
+    try:
+        group = Processes(settings.mixing.learners, device, settings.mixing.timeout)
+        group.check_agreement(agreement)
+        yield group
+    finally:
+        dist.destroy_process_group()
+
+
+def launch(processes: int, arguments: Sequence[str], restarts: int) -> None:
+    """Run ``python -m gossipgan`` with these arguments in several processes on this host, and wait for them.
+
+    When one of them dies the others are stopped, and all start again from the last checkpoint.
+
+    Args:
+        processes: how many, at least 1.
+        arguments: of each of them.
+        restarts: how often they may start again.
+
+    Raises:
+        UserError: they failed once more than ``restarts``; in one line that names the process.
+    """
+    # Heavy, and of use to the launching process alone.
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+    config = LaunchConfig(
+        min_nodes=1,
+        max_nodes=1,
+        nproc_per_node=processes,
+        run_id="gossipgan",
+        rdzv_backend="c10d",
+        rdzv_endpoint="127.0.0.1:0",
+        local_addr="127.0.0.1",
+        max_restarts=restarts,
+        monitor_interval=0.2,
+    )
+    try:
+        elastic_launch(config, sys.executable)("-m", "gossipgan", *arguments)
+    except ChildFailedError as failed:
+        rank, failure = failed.get_first_failure()
+        how = (
+            f"was ended by {signal.Signals(-failure.exitcode).name}"
+            if failure.exitcode < 0
+            else f"ended with status {failure.exitcode}"
+        )
+        raise UserError(
+            f"process {rank} of {processes} {how}, and the run was stopped; "
+            "the same command goes on from the last checkpoint"
+        ) from None
+
+
+def _adopt_slurm() -> None:
+    """Say in torchrun's words what srun says in its own, where srun started several processes."""
+    found = os.environ
+    if "RANK" in found or int(found.get("SLURM_NTASKS", "1")) < 2 or "SLURM_PROCID" not in found:
+        return
+    if "SLURM_STEP_ID" not in found:  # the batch script itself is no task of a step
+        return
+    found["RANK"], found["WORLD_SIZE"] = found["SLURM_PROCID"], found["SLURM_NTASKS"]
+    found["LOCAL_RANK"] = found.get("SLURM_LOCALID", "0")
+    found.setdefault("MASTER_ADDR", _first_host(found.get("SLURM_STEP_NODELIST", "localhost")))
+    found.setdefault("MASTER_PORT", str(_SLURM_PORTS + int(found.get("SLURM_JOB_ID", "0")) % 20_000))
+
+
+def _first_host(nodes: str) -> str:
+    """The first of Slurm's list of hosts, such as ``node[03-05,09]``."""
+    if not re.search(r"[\[,]", nodes):
+        return nodes
+    listed = subprocess.run(["scontrol", "show", "hostnames", nodes], capture_output=True, text=True, check=True)
+    return listed.stdout.split()[0]
