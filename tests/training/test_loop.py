@@ -34,7 +34,8 @@ def _train(path: Path, settings: Settings, store: Store, ruler: Ruler, seed: int
 
 def _content(run: RunDirectory) -> dict[str, bytes]:
     """Every byte of a run that two executions must agree on."""
-    files = [run.journal, run.result, run.settings, *run.weights.iterdir(), *run.samples.iterdir()]
+    weights = [path for path in run.weights.rglob("*") if path.is_file()]
+    files = [run.journal, run.result, run.settings, *weights, *run.samples.iterdir()]
     return {str(file.relative_to(run.path)): file.read_bytes() for file in files}
 
 

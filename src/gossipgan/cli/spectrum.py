@@ -119,7 +119,8 @@ def _track(
     if not tracking.mlflow:
         return
     manifest = store.manifest
-    dataset = DatasetInfo(manifest.source, manifest.digest, {**manifest.counts})
+    counts = {str(split): count for split, count in manifest.counts.items()}
+    dataset = DatasetInfo(manifest.source, manifest.digest, counts)
     published = Project(root).run(identity["experiment"], identity["seed"])
     if run.path.resolve() == published.path:
         warning = sync(root, tracking=tracking, dataset=dataset).warning

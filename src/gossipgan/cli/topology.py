@@ -115,7 +115,7 @@ def _print(summary: "Summary") -> None:
     if summary.rounds_for_accuracy is not None:
         needed = _rounds(summary.rounds_for_accuracy)
     # A power of rho where rounds are alike and no two directions of disagreement feed one another.
-    is_power = math.isclose(summary.contraction, summary.rho**summary.rounds, rel_tol=1e-9)
+    is_power = schedule.period in (1, None) and math.isclose(summary.contraction, summary.rho**summary.rounds)
     power = f" = rho^{summary.rounds}" if is_power else ""
     for label, text in (
         ("neighbours", neighbours),
@@ -136,7 +136,7 @@ def _print(summary: "Summary") -> None:
         ("server", summary.server),
     ):
         typer.echo(
-            f"  {label:<22}{cost.messages:>10.4g}{_size(cost.bytes):>17}{_size(cost.total_bytes):>12}"
+            f"  {label:<22}{cost.messages:>10,.6g}{_size(cost.bytes):>17}{_size(cost.total_bytes):>12}"
             f"{_time(cost.seconds):>12}"
         )
     typer.echo("messages and bytes are the busiest learner's; times are without contention inside the network")
@@ -153,7 +153,9 @@ def _rounds(number: int) -> str:
 
 
 def _share(value: float) -> str:
-    return f"{value:.4f}" if value in (0.0, 1.0) or 1e-3 < value < 0.9995 else f"{value:.10g}"
+    if 1e-3 <= value < 0.9995:
+        return f"{value:.4f}"
+    return f"{value:.4g}" if value < 1e-3 else f"{value:.10g}"
 
 
 def _size(size: float) -> str:

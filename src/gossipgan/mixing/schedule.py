@@ -92,7 +92,8 @@ class Schedule(ABC):
             w, (i, j) = self.matrix(0), place
             raise UserError(
                 f"{self.topology}: not symmetric: row {i}, column {j} is {w[i, j]:.15g}, "
-                f"row {j}, column {i} is {w[j, i]:.15g}; {method} needs a symmetric matrix, such as ring's or symmetric-exponential's"
+                f"row {j}, column {i} is {w[j, i]:.15g}; {method} needs a symmetric matrix, such as ring's or "
+                "symmetric-exponential's"
             )
 
 

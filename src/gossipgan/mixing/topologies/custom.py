@@ -7,6 +7,7 @@ or fractions such as 1/3, a row a line, with commas or blanks between; or a .npy
 import math
 import re
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,7 +110,8 @@ def _read_npy(path: Path) -> NDArray[np.float64]:
         array = np.lib.format.open_memmap(path, mode="r")
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror or error})") from None
-    except (ValueError, EOFError):
+    # A torn header is parsed as Python's literals are, and fails as they do.
+    except (ValueError, EOFError, OverflowError, SyntaxError, TokenError):
         raise UserError(f"{path}: is not an array of numbers in numpy's format") from None
     if array.dtype.kind not in "fiu":
         raise UserError(f"{path}: holds {array.dtype}; weights are floats")
