@@ -13,11 +13,13 @@ SOURCES = sorted(ROOT.rglob("*.py"))
 
 #: Packages from the top floor to the bottom. A module right under gossipgan counts as a floor of its own.
 FLOORS = (
+    "__main__",
     "cli",
     "reports",
     "sweeps",
     "tracking",
     "training",
+    "network",
     "evaluation",
     "mixing",
     "optimizers",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gossipgan.runs import RunDirectory
 
 #: More than these would take longer, and more memory, than anybody wants.
-_MOST = 200
+_MOST = 100
 
 _WIDTH = 110
 

@@ -1,7 +1,7 @@
 """``params.yaml`` as typed settings, overrides, fingerprint."""
 
-from gossipgan.config.fingerprint import fingerprint, flatten
-from gossipgan.config.load import ParamsFile, load_params, parse_override, read_yaml
+from gossipgan.config.fingerprint import fingerprint, fingerprinted, flatten
+from gossipgan.config.load import EXPERIMENT_SECTIONS, ParamsFile, load_params, nearest, parse_override, read_yaml
 from gossipgan.config.schema import params_schema
 from gossipgan.config.settings import (
     ERROR_FEEDBACK_WIRES,
@@ -23,6 +23,7 @@ from gossipgan.config.settings import (
 
 __all__ = [
     "ERROR_FEEDBACK_WIRES",
+    "EXPERIMENT_SECTIONS",
     "AveragingSettings",
     "DataSettings",
     "EvaluationSettings",
@@ -39,8 +40,10 @@ __all__ = [
     "TrackingSettings",
     "TrainingSettings",
     "fingerprint",
+    "fingerprinted",
     "flatten",
     "load_params",
+    "nearest",
     "params_schema",
     "parse_override",
     "read_yaml",

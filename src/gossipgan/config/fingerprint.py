@@ -20,7 +20,7 @@ def fingerprint(settings: Settings, seed: int, data_digest: str) -> str:
         seed: the run's seed.
         data_digest: digest of the prepared store.
     """
-    content = {"settings": _fingerprinted(settings), "seed": seed, "data": data_digest}
+    content = {"settings": fingerprinted(settings), "seed": seed, "data": data_digest}
     return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
@@ -35,12 +35,13 @@ def flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _fingerprinted(model: BaseModel) -> dict[str, Any]:
+def fingerprinted(model: BaseModel) -> dict[str, Any]:
+    """Settings as nested mappings, without those that only say where something happens."""
     kept: dict[str, Any] = {}
     for name, field in type(model).model_fields.items():
         extra = field.json_schema_extra
         if isinstance(extra, dict) and extra.get("fingerprint") is False:
             continue
         value = getattr(model, name)
-        kept[name] = _fingerprinted(value) if isinstance(value, BaseModel) else value
+        kept[name] = fingerprinted(value) if isinstance(value, BaseModel) else value
     return kept

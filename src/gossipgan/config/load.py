@@ -51,7 +51,7 @@ class ParamsFile(NamedTuple):
             if experiment not in self.experiments:
                 raise UserError(
                     f"{where}: no experiment {experiment!r}; "
-                    f"there are {', '.join(self.experiments) or 'none'}" + _nearest(experiment, self.experiments)
+                    f"there are {', '.join(self.experiments) or 'none'}" + nearest(experiment, self.experiments)
                 )
             values = _merge(values, self.experiments[experiment])
             where += f" with experiments.{experiment}"
@@ -61,6 +61,22 @@ class ParamsFile(NamedTuple):
         if overrides:
             where += f" with -S {' '.join(overrides)}"
         return _validate(values, where)
+
+    def varied(self, experiment: str | None, values: Mapping[str, Any], where: str) -> Settings:
+        """Resolved settings of an experiment with some settings replaced.
+
+        Args:
+            experiment: a name under ``experiments``; None: the sections alone.
+            values: by dotted key.
+            where: what an error is to begin with: the file and key that ``values`` come from.
+
+        Raises:
+            UserError: unknown experiment or key, or a value out of type or range, alone or beside the others.
+        """
+        merged = self.settings(experiment).model_dump(mode="json")
+        for key, value in values.items():
+            merged = _merge(merged, _nested(key, value))
+        return _validate(merged, where)
 
 
 def load_params(path: Path) -> ParamsFile:
@@ -73,7 +89,7 @@ def load_params(path: Path) -> ParamsFile:
     known = (*Settings.model_fields, *_BESIDE_SECTIONS)
     for key in raw:
         if key not in known:
-            raise UserError(f"{path}: unknown section {key!r}; allowed: {', '.join(known)}" + _nearest(str(key), known))
+            raise UserError(f"{path}: unknown section {key!r}; allowed: {', '.join(known)}" + nearest(str(key), known))
     seeds = raw.get("seeds", [1])
     if not isinstance(seeds, list) or not seeds or not all(type(s) is int and s >= 0 for s in seeds):
         raise UserError(f"{path}: seeds: a list of integers of at least 0 is wanted, such as [1, 2, 3], not {seeds!r}")
@@ -89,7 +105,7 @@ def load_params(path: Path) -> ParamsFile:
     if baseline is not None and str(baseline) not in experiments:
         raise UserError(
             f"{path}: baseline: no experiment {baseline!r}; there are {', '.join(experiments) or 'none'}"
-            + _nearest(str(baseline), experiments)
+            + nearest(str(baseline), experiments)
         )
     sections = {key: value for key, value in raw.items() if key in Settings.model_fields}
     params = ParamsFile(path, sections, experiments, tuple(seeds), None if baseline is None else str(baseline))
@@ -159,7 +175,7 @@ def _check_experiment(path: Path, name: str, overrides: Any) -> None:
         if section not in EXPERIMENT_SECTIONS:
             raise UserError(
                 f"{where}.{section}: an experiment may override {', '.join(EXPERIMENT_SECTIONS)}; "
-                "data, extractor and evaluation are one ruler for all" + _nearest(str(section), EXPERIMENT_SECTIONS)
+                "data, extractor and evaluation are one ruler for all" + nearest(str(section), EXPERIMENT_SECTIONS)
             )
 
 
@@ -177,7 +193,7 @@ def _explain(error: Any, values: dict[str, Any]) -> str:
     key = ".".join(location)
     if error["type"] == "extra_forbidden":
         allowed = _fields_at(location[:-1])
-        return f"unknown key {key!r}; allowed here: {', '.join(allowed)}" + _nearest(location[-1], allowed)
+        return f"unknown key {key!r}; allowed here: {', '.join(allowed)}" + nearest(location[-1], allowed)
     message = error["msg"].removeprefix("Value error, ").replace("tuple", "list")
     message = message[0].lower() + message[1:]
     if error["type"] == "value_error":
@@ -197,7 +213,8 @@ def _fields_at(location: Sequence[str]) -> list[str]:
     return list(model.model_fields)
 
 
-def _nearest(wrong: str, right: Sequence[str] | Mapping[str, Any]) -> str:
+def nearest(wrong: str, right: Sequence[str] | Mapping[str, Any]) -> str:
+    """``; did you mean 'right'?``, to end an error with; nothing where no name comes near."""
     close = difflib.get_close_matches(wrong, list(right), n=1, cutoff=0.5)
     return f"; did you mean {close[0]!r}?" if close else ""
 

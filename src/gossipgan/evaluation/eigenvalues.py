@@ -19,8 +19,11 @@ _DENSE_BELOW = 300
 #: ARPACK takes an eigenvalue for converged when, by its estimate, |M v - lambda v| <= this |lambda| (|v| = 1). The
 #: products are float32, of 1e-6 of the largest eigenvalue or so.
 TOLERANCE = 1e-3
-#: Restarts of ARPACK; each takes about as many products as eigenvalues are wanted.
-_RESTARTS = 20
+#: Vectors that ARPACK keeps, for each eigenvalue at an end. Its own choice of 2 takes up to twice the products, which
+#: cost far more than the memory: at 20 eigenvalues of 600,000 parameters that is .4 GB. And how many at least.
+_BASIS, _LEAST_BASIS = 4, 40
+#: Restarts of ARPACK after which what hasn't converged is given up; each takes up to 3 products for each eigenvalue.
+_RESTARTS = 10
 
 
 class Extremes(NamedTuple):
@@ -53,12 +56,12 @@ def symmetric_extremes(product: Product, dimension: int, top: int, seed: int = 0
         values = np.linalg.eigvalsh((matrix + matrix.T) / 2)
         return Extremes(values[::-1][:top], 0, True), Extremes(values[:top], 0, True)
     # Both ends at once take hardly more products than one.
-    both = _iterate(eigsh, product, dimension, "BE", 2 * top, seed)
+    both = _iterate(eigsh, product, dimension, "BE", 2 * top, _basis(top), seed)
     if not both.missing:
         values = np.sort(both.values)
         return both._replace(values=values[::-1][:top]), both._replace(values=values[:top])
     # Which end the missing ones are of is not told.
-    largest, smallest = (_iterate(eigsh, product, dimension, which, top, seed) for which in ("LA", "SA"))
+    largest, smallest = (_iterate(eigsh, product, dimension, which, top, _basis(top), seed) for which in ("LA", "SA"))
     return largest._replace(values=np.sort(largest.values)[::-1]), smallest._replace(values=np.sort(smallest.values))
 
 
@@ -73,7 +76,7 @@ def general_extremes(product: Product, dimension: int, top: int, seed: int = 0) 
             Extremes(_without_cutting(_by_magnitude(values), top), 0, True),
             Extremes(_without_cutting(_by_real_part(values), top), 0, True),
         )
-    largest, leftmost = (_iterate(eigs, product, dimension, which, top, seed) for which in ("LM", "SR"))
+    largest, leftmost = (_iterate(eigs, product, dimension, which, top, _basis(top), seed) for which in ("LM", "SR"))
     return (
         largest._replace(values=_by_magnitude(_paired(largest.values))),
         leftmost._replace(values=_by_real_part(_paired(leftmost.values))),
@@ -81,8 +84,11 @@ def general_extremes(product: Product, dimension: int, top: int, seed: int = 0) 
 
 
 def _is_small(dimension: int, top: int) -> bool:
-    # ARPACK wants room for more vectors than twice the eigenvalues, of which there are 2 top at the two ends.
-    return dimension < max(_DENSE_BELOW, 4 * top + 2)
+    return dimension < max(_DENSE_BELOW, _basis(top) + 2)
+
+
+def _basis(top: int) -> int:
+    return max(_LEAST_BASIS, _BASIS * top + 1)
 
 
 def _build(product: Product, dimension: int) -> npt.NDArray[np.float64]:
@@ -90,17 +96,24 @@ def _build(product: Product, dimension: int) -> npt.NDArray[np.float64]:
 
 
 def _iterate(
-    solver: Callable[..., Any], product: Product, dimension: int, which: str, count: int, seed: int
+    solver: Callable[..., Any], product: Product, dimension: int, which: str, count: int, basis: int, seed: int
 ) -> Extremes:
     """ARPACK's eigenvalues, in no order."""
     start = np.random.default_rng(seed).standard_normal(dimension)
     if not product(start).any():
         # A matrix that takes a random vector to zero is zero, which ARPACK refuses.
         return Extremes(np.zeros(count), 0, True)
-    operator = LinearOperator((dimension, dimension), matvec=product, dtype=np.float64)
-    options = {"tol": TOLERANCE, "maxiter": _RESTARTS, "rng": np.random.default_rng(seed)}
     try:
-        values, _ = solver(operator, k=count, which=which, v0=start, **options)
+        values, _ = solver(
+            LinearOperator((dimension, dimension), matvec=product, dtype=np.float64),
+            k=count,
+            which=which,
+            v0=start,
+            ncv=basis,
+            maxiter=_RESTARTS,
+            tol=TOLERANCE,
+            rng=np.random.default_rng(seed),
+        )
     except ArpackNoConvergence as partial:
         values = partial.eigenvalues
     return Extremes(values, max(0, count - len(values)), False)

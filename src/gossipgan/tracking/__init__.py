@@ -5,7 +5,7 @@ from gossipgan.tracking.method import describe_method
 from gossipgan.tracking.pipeline import pipeline_parent
 from gossipgan.tracking.run import mirror_run
 from gossipgan.tracking.series import METRICS_AT_ONCE, by_images, final, read_clock
-from gossipgan.tracking.store import Mirrored, quiet_environment, resolve_uri
+from gossipgan.tracking.store import Mirrored, quiet_environment, resolve_uri, without_password
 from gossipgan.tracking.sync import Synced, sync
 
 __all__ = [
@@ -22,4 +22,5 @@ __all__ = [
     "read_clock",
     "resolve_uri",
     "sync",
+    "without_password",
 ]

@@ -1,0 +1,189 @@
+"""Taking the next trial: exactly one worker has it, and there are exactly as many as the budget allows."""
+
+import hashlib
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gossipgan.config import Settings, fingerprint
+from gossipgan.errors import UserError
+from gossipgan.sweeps.file import Sweep
+from gossipgan.sweeps.kin import Identity
+from gossipgan.sweeps.optimizer import build_pruner, build_sampler
+from gossipgan.sweeps.outcome import KNOWN
+from gossipgan.sweeps.storage import StudyStorage
+from gossipgan.sweeps.study import baselines_of
+
+if TYPE_CHECKING:
+    from optuna import Study, Trial
+    from optuna.trial import FrozenTrial
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A trial that this worker has.
+
+    Attributes:
+        baseline: the experiment, of a baseline.
+        twin: number of a running trial of the same fingerprint, whose score will be this one's, too.
+    """
+
+    study: "Study"
+    trial: "Trial"
+    settings: Settings
+    baseline: str | None
+    twin: int | None
+
+    @property
+    def number(self) -> int:
+        return self.trial.number
+
+    @property
+    def folder(self) -> str:
+        """Name of its folder in the sweep's."""
+        return f"trial-{self.number}" if self.baseline is None else f"baseline-{self.baseline}"
+
+
+def claim(storage: StudyStorage, sweep: Sweep, name: str, trials: int | None, data_digest: str) -> Claim | None:
+    """Take the next trial: a baseline, one that waits to be gone on with, an enqueued one, or a new proposal.
+
+    A proposal that is known already is told its score here, and the next is taken.
+
+    Args:
+        name: the study's.
+        trials: the budget; None: no limit of this kind.
+        data_digest: of the prepared store, for fingerprints.
+
+    Returns:
+        None where nothing is left to take.
+    """
+    import optuna
+
+    while True:
+        with storage.turn(name):
+            baselines = optuna.load_study(study_name=baselines_of(name), storage=storage.optuna)
+            if any(_waits(trial) for trial in baselines.get_trials(deepcopy=False)):
+                trial = baselines.ask()
+                baseline = str(trial.user_attrs["baseline"])
+                settings = sweep.baseline_settings(baseline)
+                _mark(trial, settings, sweep)
+                return Claim(baselines, trial, settings, baseline, None)
+            study = optuna.load_study(study_name=name, storage=storage.optuna)
+            there = study.get_trials(deepcopy=False)
+            if not _prepare(study, sweep, there, trials):
+                return None
+            study.sampler, study.pruner = build_sampler(sweep, len(there)), build_pruner(sweep)
+            trial = study.ask()
+            taken = _settle(study, trial, sweep, data_digest)
+            if taken is not None:
+                return taken
+
+
+def anything_left(storage: StudyStorage, sweep: Sweep, name: str, trials: int | None) -> bool:
+    """Whether ``claim`` would find something."""
+    import optuna
+
+    with storage.turn(name):
+        for study_name in (baselines_of(name), name):
+            study = optuna.load_study(study_name=study_name, storage=storage.optuna)
+            there = study.get_trials(deepcopy=False)
+            if any(_waits(trial) and _begun(trial) for trial in there):
+                return True
+            if study_name != name and any(_waits(trial) for trial in there):
+                return True
+        left = trials is None or sum(map(counts, there)) < trials
+        return left and (
+            sweep.settings.sampler.kind != "grid"
+            or any(_waits(trial) for trial in there)
+            or _next_of_grid(sweep, there) is not None
+        )
+
+
+def counts(trial: "FrozenTrial") -> bool:
+    """Whether a trial counts towards the budget: it has been begun, and in this study."""
+    return "from" not in trial.user_attrs and (not _waits(trial) or _begun(trial))
+
+
+def tell_known(study: "Study", trial: "Trial", known: "FrozenTrial") -> None:
+    """Tell a trial what a trial of the same fingerprint came to."""
+    from optuna.trial import TrialState
+
+    for key in ("outcome", "reason", "scores"):
+        if key in known.user_attrs:
+            trial.set_user_attr(key, known.user_attrs[key])
+    trial.set_user_attr("duplicate_of", known.number)
+    told = study.get_trials(deepcopy=False)[trial.number].intermediate_values
+    for step, value in known.intermediate_values.items():
+        if step not in told:
+            trial.report(value, step)
+    if known.state == TrialState.PRUNED:
+        study.tell(trial, state=TrialState.PRUNED)
+    else:
+        study.tell(trial, known.values)
+
+
+def _prepare(study: "Study", sweep: Sweep, there: "list[FrozenTrial]", trials: int | None) -> bool:
+    """Whether there is a trial to ask for; on a grid its next point is enqueued first."""
+    if any(_waits(trial) and _begun(trial) for trial in there):
+        return True
+    if trials is not None and sum(map(counts, there)) >= trials:
+        return False
+    if sweep.settings.sampler.kind == "grid" and not any(map(_waits, there)):
+        params = _next_of_grid(sweep, there)
+        if params is None:
+            return False
+        study.enqueue_trial(params)
+    return True
+
+
+def _settle(study: "Study", trial: "Trial", sweep: Sweep, data_digest: str) -> Claim | None:
+    """Settings of an asked trial; None where it has been told its outcome already."""
+    from optuna.trial import TrialState
+
+    values = sweep.space.resolve(lambda name, one: one.suggest(trial, name))
+    trial.set_user_attr("settings", values)
+    try:
+        settings = sweep.trial_settings(values)
+    except UserError as error:
+        trial.set_user_attr("outcome", "crashed")
+        trial.set_user_attr("reason", str(error))
+        study.tell(trial, state=TrialState.FAIL)
+        return None
+    _mark(trial, settings, sweep)
+    runs = " ".join(fingerprint(settings, seed, data_digest) for seed in sweep.seeds)
+    identity = hashlib.sha256(runs.encode()).hexdigest()
+    trial.set_user_attr("fingerprint", identity)
+    twins = [
+        one
+        for one in study.get_trials(deepcopy=False)
+        if one.number != trial.number and one.user_attrs.get("fingerprint") == identity
+    ]
+    for twin in twins:
+        if twin.state.is_finished() and twin.user_attrs.get("outcome") in KNOWN:
+            tell_known(study, trial, twin)
+            return None
+    running = next((twin.number for twin in twins if twin.state == TrialState.RUNNING), None)
+    return Claim(study, trial, settings, None, running)
+
+
+def _next_of_grid(sweep: Sweep, there: "list[FrozenTrial]") -> dict[str, Any] | None:
+    grid = sweep.space.grid()
+    assert grid is not None
+    known = [trial.params or trial.system_attrs.get("fixed_params") for trial in there]
+    return next((params for params in grid if params not in known), None)
+
+
+def _mark(trial: "Trial", settings: Settings, sweep: Sweep) -> None:
+    """Say who has a trial, and how long it is."""
+    trial.set_user_attr("steps", settings.training.steps * len(sweep.seeds))
+    trial.set_user_attr("worker", {**Identity.own()._asdict(), "beat": time.time()})
+
+
+def _waits(trial: "FrozenTrial") -> bool:
+    from optuna.trial import TrialState
+
+    return trial.state == TrialState.WAITING
+
+
+def _begun(trial: "FrozenTrial") -> bool:
+    return "worker" in trial.user_attrs

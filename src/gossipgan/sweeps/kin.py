@@ -1,0 +1,70 @@
+"""Processes that end with their parents, and how to tell whether one still lives."""
+
+import ctypes
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+_PR_SET_PDEATHSIG = 1
+
+
+def die_with_parent(parent: int) -> None:
+    """Let the kernel end this process when its parent dies, however that dies (Linux).
+
+    Args:
+        parent: the process that made this one; if it is gone already, this one ends at once.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def kill_group(leader: int) -> None:
+    """End a process that leads a group, and all in the group."""
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+class Identity(NamedTuple):
+    """A process, told apart from later ones of the same number."""
+
+    host: str
+    pid: int
+    started: str
+
+    @classmethod
+    def own(cls) -> "Identity":
+        """This process's."""
+        return cls(socket.gethostname(), os.getpid(), _started(os.getpid()))
+
+    @classmethod
+    def read(cls, stored: dict[str, Any]) -> "Identity":
+        """As ``_asdict`` wrote it."""
+        return cls(str(stored["host"]), int(stored["pid"]), str(stored["started"]))
+
+    @property
+    def here(self) -> bool:
+        """Whether it is a process of this host."""
+        return self.host == socket.gethostname()
+
+    @property
+    def lives(self) -> bool:
+        """Whether a process of this host is still there."""
+        return bool(self.started) and _started(self.pid) == self.started
+
+
+def _started(pid: int) -> str:
+    """When a process was started, in the kernel's words; empty if there is none or it has ended."""
+    try:
+        # After the name, which may hold anything, come the state and, 19 words on, the start in clock ticks.
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+    return "" if words[0] in "ZX" else f"{boot} {words[19]}"

@@ -1,0 +1,123 @@
+"""The schema of a sweep file, ``sweeps/NAME.yaml``."""
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from gossipgan.config import Iterate
+from gossipgan.sweeps.parameter import Parameter, Scalar
+
+_UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
+
+
+def seconds(text: Any) -> float:
+    """A duration such as ``90s``, ``15m``, ``2h`` or ``1h30m`` in seconds; a number is one of seconds.
+
+    Raises:
+        ValueError: anything else, or nothing.
+    """
+    if isinstance(text, int | float) and not isinstance(text, bool) and text > 0:
+        return float(text)
+    parts = re.findall(r"(\d+(?:\.\d+)?)\s*(min|s|m|h|d)\s*", str(text))
+    if not parts or "".join(re.split(r"\s+", str(text))) != "".join(number + unit for number, unit in parts):
+        raise ValueError(f"a duration such as 90s, 15m or 2h is wanted, not {text!r}")
+    total = sum(float(number) * _UNITS[unit] for number, unit in parts)
+    if total <= 0:
+        raise ValueError(f"a duration above 0 is wanted, not {text!r}")
+    return total
+
+
+Duration = Annotated[float, BeforeValidator(seconds)]
+
+
+def _kind_alone(value: Any) -> Any:
+    return {"kind": value} if isinstance(value, str) else value
+
+
+def _value_alone(value: Any) -> Any:
+    return value if isinstance(value, dict | Parameter) else {"value": value}
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Objective(_Part):
+    """The one number that a trial is judged by: the last score of its runs, as a mean over seeds."""
+
+    metric: Literal["fid", "is", "kid", "precision", "recall"] = Field("fid", description="by the pipeline's ruler")
+    direction: Literal["minimize", "maximize"] | None = Field(None, description="null: the metric's own")
+    iterate: Iterate | None = Field(None, description="which generator; null: evaluation.headline")
+    diverged: float | None = Field(
+        None, description="told to the sampler for a diverged trial; null: the worst score that the sweep has seen"
+    )
+
+    @property
+    def minimize(self) -> bool:
+        """Whether less is better."""
+        return (self.direction or ("minimize" if self.metric in ("fid", "kid") else "maximize")) == "minimize"
+
+
+class Sampler(_Part):
+    """Who proposes."""
+
+    kind: Literal["tpe", "random", "grid", "gp", "cma-es", "nsga2"] = Field(
+        "tpe", description="grid: every combination once, of a space that has finitely many"
+    )
+    seed: int = Field(0, ge=0, description="of the proposals")
+    startup: int = Field(10, ge=1, description="tpe, gp, cma-es: proposals at random before it begins; nsga2: population")
+
+
+class Pruner(_Part):
+    """Who ends hopeless trials early, by the scores of their curves."""
+
+    kind: Literal["hyperband", "median", "successive-halving", "patient", "none"] = Field(
+        "hyperband", description="patient: ended where the curve has stopped getting better"
+    )
+    warmup: int = Field(0, ge=0, description="iterations in which nothing is ended (all but patient)")
+    startup: int = Field(5, ge=0, description="median: finished trials before anything is ended")
+    reduction: int = Field(3, ge=2, description="hyperband, successive-halving: one in so many goes on")
+    patience: int = Field(2, ge=0, description="patient: scores without getting better")
+
+
+class Budget(_Part):
+    """When it ends: whichever comes first."""
+
+    trials: int | None = Field(None, ge=1, description="in all, with any number of workers; baselines are extra")
+    time: Duration | None = Field(None, description="of running, all starts together, such as 2h")
+    device_hours: float | None = Field(None, gt=0, description="hours of all trials and baselines together")
+    trial_time: Duration | None = Field(None, description="of one trial: it is ended then, as timed out")
+    retries: int = Field(2, ge=0, description="new starts of a trial whose process was killed or failed to reach a disk")
+
+
+class SweepSettings(_Part):
+    """A whole sweep file."""
+
+    experiment: str | None = Field(None, description="what the space varies; null: the params file's baseline")
+    space: dict[str, Annotated[Parameter, BeforeValidator(_value_alone)]] = Field(
+        min_length=1, description="by dotted setting, such as lookahead.k: {int: [2, 20], log: true}"
+    )
+    objective: Objective = Objective()
+    sampler: Annotated[Sampler, BeforeValidator(_kind_alone)] = Sampler()
+    pruner: Annotated[Pruner, BeforeValidator(_kind_alone)] = Pruner()
+    seeds: tuple[Annotated[int, Field(ge=0)], ...] | None = Field(
+        None, min_length=1, description="of a trial's runs; null: the params file's first"
+    )
+    enqueue: tuple[str | dict[str, Scalar], ...] = Field(
+        (), description="tried first: experiments by name, or settings by dotted key over the base experiment"
+    )
+    baselines: tuple[str, ...] | None = Field(
+        None,
+        description="experiments that are run beside the trials, with the fixed settings of the space's training section; "
+        "null: the params file's baseline",
+    )
+    budget: Budget = Budget()
+
+    @model_validator(mode="after")
+    def _ends(self) -> "SweepSettings":
+        if self.sampler.kind != "grid" and (self.budget.trials or self.budget.time or self.budget.device_hours) is None:
+            raise ValueError("budget: trials, time or device_hours is wanted, or the sweep never ends")
+        if self.seeds is not None and len(set(self.seeds)) != len(self.seeds):
+            raise ValueError("seeds: each once")
+        return self
