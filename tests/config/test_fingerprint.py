@@ -26,7 +26,7 @@ CANONICAL = (
     '"data":{"channels":1,"held_out":null,"limit":null,"resize":false,"size":28,"skip_bad":false,'
     '"source":"mnist-sample","split_seed":0},'
     '"evaluation":{"batch":250,"batch_norm":"recompute","headline":"ema","iterates":["fast","slow","ema","ema-slow","uniform"],'
-    '"kid_subset_size":1000,"kid_subsets":100,"metrics":["fid","is","kid","prc"],"neighbours":3,'
+    '"kid_subset_size":1000,"kid_subsets":100,"learners":true,"metrics":["fid","is","kid","prc"],"neighbours":3,'
     '"noise_seed":0,"samples":2000},'
     '"extractor":{"batch":128,"epochs":12,"features":64,"kind":"classifier","lr":0.003,"name":"digits",'
     '"seed":0,"sha256":null,"shift":2,"weights":null,"width":32},'
@@ -34,7 +34,9 @@ CANONICAL = (
     '"network":"dcgan","width":16},'
     '"lookahead":{"alpha":0.5,"buffers":"keep","discriminator_k":null,"k":5,"k_max":null,"kind":"none",'
     '"moments":"keep","super_alpha":0.5,"super_k":50},'
-    '"mixing":{"kind":"none","learners":1},'
+    '"mixing":{"buffers":"keep","degree":null,"dirichlet":0.5,"discriminator_rounds":null,"discriminator_topology":null,'
+    '"file":null,"gamma":0.5,"kind":"none","learners":1,"mixes":"fast","moments":"keep","period":1,"probability":null,'
+    '"rounds":1,"shards":"iid","topk":0.05,"topology":"ring","topology_seed":0,"weights":"auto","wire":"float32"},'
     '"optimizer":{"d_steps":1,'
     '"discriminator":{"beta1":0.5,"beta2":0.999,"clip_norm":null,"eps":1e-08,"final":0.01,"lr":0.001,"momentum":0.0,'
     '"schedule":"constant","warmup":0,"weight_decay":0.0},'
@@ -53,6 +55,7 @@ PLACEMENT = {
     "data.download",
     "training.device",
     "training.checkpoint_every",
+    "mixing.timeout",
     "tracking.mlflow",
     "tracking.uri",
     "tracking.experiment",

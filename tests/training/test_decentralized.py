@@ -14,7 +14,7 @@ from torch import nn
 from gossipgan.config import OptimizerSettings, Settings
 from gossipgan.data import Store
 from gossipgan.errors import UserError
-from gossipgan.evaluation import Ruler
+from gossipgan.evaluation import Ruler, evaluate_run
 from gossipgan.mixing import build_schedule
 from gossipgan.mixing.decentralized import Decentralized
 from gossipgan.mixing.gossip import Gossip
@@ -199,3 +199,15 @@ def test_dposg_over_matrices_that_change_is_refused(topology: str, tmp_path: Pat
     )
     with pytest.raises(UserError, match="dposg needs a fixed one"):
         _train(tmp_path / "run", settings, store, ruler)
+
+
+def test_every_learner_is_scored_beside_the_mean(tmp_path: Path, store: Store, ruler: Ruler) -> None:
+    settings = small(**_several(kind="gossip"))
+    run = _train(tmp_path / "run", settings, store, ruler)
+    scores = evaluate_run(run, ruler, settings)
+    each = [scores[f"fid_digits_100_fast-learner-{learner:04d}"] for learner in range(4)]
+    assert scores["fid_digits_100_fast-best-learner"] == min(each)
+    assert scores["fid_digits_100_fast-worst-learner"] == max(each)
+    assert isinstance(scores["fid_digits_100_fast-ensemble"], float)
+    unscored = settings.model_copy(update={"evaluation": settings.evaluation.model_copy(update={"learners": False})})
+    assert not any("learner" in name for name in evaluate_run(run, ruler, unscored))

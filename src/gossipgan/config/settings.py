@@ -465,6 +465,9 @@ class EvaluationSettings(Section):
     kid_subsets: Count = Field(100, description="KID: subsets drawn")
     kid_subset_size: int = Field(1000, ge=2, description="KID: pictures in a subset")
     neighbours: Count = Field(3, description="precision/recall: k of the nearest neighbours")
+    learners: bool = Field(
+        True, description="of several learners, score also each one's own generator and all together"
+    )
 
     @model_validator(mode="after")
     def _headline_is_scored(self) -> Self:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
@@ -32,7 +33,9 @@ def evaluate_run(
         generator_builder: makes generator and discriminator; else the registry of networks.
 
     Returns:
-        ``outcome``, then scores by metric name, such as ``fid_digits_2000_ema`` and ``fid_digits_2000_floor``.
+        ``outcome``, then scores by metric name, such as ``fid_digits_2000_ema`` and ``fid_digits_2000_floor``; of
+        several learners these are the scores of their mean, and beside them stand each learner's own, as
+        ``fid_digits_2000_ema-learner-0003``, ``-best-learner``, ``-worst-learner`` and ``-ensemble``.
 
     Raises:
         UserError: the run has not ended, its weights are missing, damaged, or another network's.
@@ -44,27 +47,65 @@ def evaluate_run(
         path = run.generator(iterate)
         if not path.exists() and outcome != "ok":
             continue
-        generator, _ = generator_builder(settings.game, settings.data)
-        load_weights(generator, path, result.get("weights", {}).get(path.stem))
         try:
-            samples = sample(
-                generator.to(ruler.device),
-                settings.game.latent,
-                settings.evaluation.samples,
-                batch=settings.evaluation.batch,
-                noise_seed=settings.evaluation.noise_seed,
-                device=ruler.device,
-                recompute_batch_norm=settings.evaluation.batch_norm == "recompute",
-                classes=settings.game.classes,
-            )
+            samples = _sample_file(run, path, ruler, settings, generator_builder)
         except NotFiniteSamples:
             outcome = "diverged"
             continue
         for metric, value in ruler.score(samples, settings.evaluation.metrics).items():
             scores[ruler.metric_name(metric, iterate)] = value
+    if outcome == "ok" and settings.mixing.learners > 1 and settings.evaluation.learners:
+        scores |= _score_learners(run, ruler, settings, generator_builder)
     for metric, value in ruler.floor(settings.evaluation.metrics).items():
         scores[ruler.metric_name(metric, "floor")] = value
     return {"outcome": outcome, **scores}
+
+
+def _score_learners(
+    run: RunDirectory, ruler: Ruler, settings: Settings, generator_builder: Builder
+) -> dict[str, float]:
+    """FID of the headline iterate at each learner, at the best and at the worst, and of all of them together.
+
+    A learner whose pictures are not finite is left out. Picture i of the ensemble is learner (i mod n)'s.
+    """
+    headline = settings.evaluation.headline
+    scores, everybody = {}, []
+    for learner in range(settings.mixing.learners):
+        try:
+            samples = _sample_file(run, run.generator(headline, learner), ruler, settings, generator_builder)
+        except NotFiniteSamples:
+            continue
+        everybody.append(samples)
+        scores[f"learner-{learner:04d}"] = ruler.score(samples, ("fid",))["fid"]
+    if not everybody:
+        return {}
+    places = torch.arange(len(everybody[0]))
+    ensemble = torch.stack(everybody)[places % len(everybody), places]
+    together = {
+        "best-learner": min(scores.values()),
+        "worst-learner": max(scores.values()),
+        "ensemble": ruler.score(ensemble, ("fid",))["fid"],
+    }
+    return {ruler.metric_name("fid", f"{headline}-{name}"): value for name, value in {**together, **scores}.items()}
+
+
+def _sample_file(
+    run: RunDirectory, path: Path, ruler: Ruler, settings: Settings, generator_builder: Builder
+) -> torch.Tensor:
+    """Samples of the generator whose weights a file of the run holds."""
+    generator, _ = generator_builder(settings.game, settings.data)
+    recorded = run.read_result().get("weights", {})
+    load_weights(generator, path, recorded.get(str(path.relative_to(run.weights).with_suffix(""))))
+    return sample(
+        generator.to(ruler.device),
+        settings.game.latent,
+        settings.evaluation.samples,
+        batch=settings.evaluation.batch,
+        noise_seed=settings.evaluation.noise_seed,
+        device=ruler.device,
+        recompute_batch_norm=settings.evaluation.batch_norm == "recompute",
+        classes=settings.game.classes,
+    )
 
 
 def load_weights(network: nn.Module, path: Path, recorded: str | None) -> None:

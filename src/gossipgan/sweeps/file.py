@@ -105,8 +105,8 @@ def load_sweep(path: Path, params: ParamsFile) -> Sweep:
             )
     base = params.settings(experiment)
     flat = flatten(base.model_dump(mode="json"))
-    for key, one in settings.space.items():
-        _check_keys(path, key, one, flat)
+    for key, parameter in settings.space.items():
+        _check_keys(path, key, parameter, flat)
     try:
         space = Space(settings.space, flat)
     except UserError as error:
@@ -148,11 +148,12 @@ def _check_objective(sweep: Sweep) -> None:
     kind = "prc" if objective.metric in ("precision", "recall") else objective.metric
     if kind not in evaluation.metrics:
         raise UserError(
-            f"{where}.metric: {objective.metric} is not measured: evaluation.metrics has {', '.join(evaluation.metrics)}"
+            f"{where}.metric: {objective.metric} is not measured; "
+            f"evaluation.metrics has {', '.join(evaluation.metrics)}"
         )
     if sweep.iterate not in evaluation.iterates:
         raise UserError(
-            f"{where}.iterate: {sweep.iterate} is not scored: evaluation.iterates has {', '.join(evaluation.iterates)}"
+            f"{where}.iterate: {sweep.iterate} is not scored; evaluation.iterates has {', '.join(evaluation.iterates)}"
         )
     if not sweep.from_journal and sweep.settings.pruner.kind != "none":
         raise UserError(

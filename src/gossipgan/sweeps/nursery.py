@@ -100,7 +100,8 @@ class _Server:
         signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
         pending = b""
         while True:
-            readable, _, _ = select.select([self._connection, self._woken], [], [])
+            watched: list[socket.socket | int] = [self._connection, self._woken]
+            readable, _, _ = select.select(watched, [], [])
             if self._woken in readable:
                 os.read(self._woken, 4096)
                 self._reap()

@@ -35,13 +35,9 @@ def build_sampler(sweep: Sweep, trials: int) -> "BaseSampler":
                 warn_independent_sampling=False,
             )
         case "gp":
-            return samplers.GPSampler(
-                n_startup_trials=settings.startup, seed=seed, warn_independent_sampling=False
-            )
+            return samplers.GPSampler(n_startup_trials=settings.startup, seed=seed, warn_independent_sampling=False)
         case "cma-es":
-            return samplers.CmaEsSampler(
-                n_startup_trials=settings.startup, seed=seed, warn_independent_sampling=False
-            )
+            return samplers.CmaEsSampler(n_startup_trials=settings.startup, seed=seed, warn_independent_sampling=False)
         case "nsga2":
             return samplers.NSGAIISampler(population_size=max(2, settings.startup), seed=seed)
         case _:

@@ -25,12 +25,12 @@ class Parameter(BaseModel):
     float_: tuple[float, float] | None = Field(None, alias="float", description="lowest and highest, both included")
     int_: tuple[int, int] | None = Field(None, alias="int", description="lowest and highest, both included")
     log: bool = Field(False, description="float, int: evenly in the logarithm")
-    step: float | None = Field(None, gt=0, description="float, int: distance between values; null: any float, 1 for int")
+    step: float | None = Field(None, gt=0, description="float, int: distance of values; null: any float, 1 for int")
     choices: tuple[Scalar, ...] | None = Field(None, min_length=1, description="these, without an order")
     value: Scalar = Field(None, description="always this one")
     same_as: str | None = Field(None, description="the value of another setting")
     ratio_of: str | None = Field(None, description="float: a multiple of another setting, which stands here")
-    when: dict[str, Any] = Field({}, description="searched only where other settings have these values (or one of a list)")
+    when: dict[str, Any] = Field({}, description="searched only where other settings are so, or one of a list")
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:

@@ -66,7 +66,7 @@ class Sampler(_Part):
         "tpe", description="grid: every combination once, of a space that has finitely many"
     )
     seed: int = Field(0, ge=0, description="of the proposals")
-    startup: int = Field(10, ge=1, description="tpe, gp, cma-es: proposals at random before it begins; nsga2: population")
+    startup: int = Field(10, ge=1, description="proposals at random before it begins; nsga2: population")
 
 
 class Pruner(_Part):
@@ -88,7 +88,7 @@ class Budget(_Part):
     time: Duration | None = Field(None, description="of running, all starts together, such as 2h")
     device_hours: float | None = Field(None, gt=0, description="hours of all trials and baselines together")
     trial_time: Duration | None = Field(None, description="of one trial: it is ended then, as timed out")
-    retries: int = Field(2, ge=0, description="new starts of a trial whose process was killed or failed to reach a disk")
+    retries: int = Field(2, ge=0, description="new starts of a trial whose process was killed or could not write")
 
 
 class SweepSettings(_Part):
@@ -109,7 +109,7 @@ class SweepSettings(_Part):
     )
     baselines: tuple[str, ...] | None = Field(
         None,
-        description="experiments that are run beside the trials, with the fixed settings of the space's training section; "
+        description="experiments that are run beside the trials, at the space's fixed training settings; "
         "null: the params file's baseline",
     )
     budget: Budget = Budget()

@@ -1,4 +1,4 @@
-"""The search space: from choices to settings, in an order in which every condition and tie is known when it is asked."""
+"""The search space: from choices to settings, in an order in which every condition and tie is known when asked."""
 
 import random
 from collections.abc import Callable, Iterator, Mapping

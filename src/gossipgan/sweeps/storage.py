@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gossipgan.errors import UserError
 
 if TYPE_CHECKING:
-    from optuna.storages import BaseStorage, RDBStorage
+    from optuna.storages import BaseStorage
 
 #: Seconds that a writer waits for another in SQLite.
 _BUSY = 120
@@ -43,11 +43,16 @@ class StudyStorage:
         with readable_failures(url):
             if create:
                 with self._alone("tables"):
-                    self._database: RDBStorage = RDBStorage(url, engine_kwargs=arguments)
+                    self._database = RDBStorage(url, engine_kwargs=arguments)
             else:
                 self._database = RDBStorage(url, engine_kwargs=arguments, skip_table_creation=True)
         #: As Optuna's studies take it.
         self.optuna: BaseStorage = get_storage(self._database)
+
+    def close(self) -> None:
+        """Give the database's connections back."""
+        self._database.remove_session()
+        self._database.engine.dispose()
 
     @contextmanager
     def turn(self, study: str) -> Iterator[None]:

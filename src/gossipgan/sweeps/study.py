@@ -11,6 +11,7 @@ parameters that all trials share would find none.
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -110,7 +111,7 @@ def _create(
     for key, value in {
         "definition": wanted,
         "family": sweep.name,
-        "file": str(sweep.path),
+        "file": os.path.relpath(sweep.path.resolve(), sweep.params.path.parent.resolve()),
         "score": score,
         "seconds": 0.0,
     }.items():

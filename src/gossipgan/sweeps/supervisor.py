@@ -201,7 +201,7 @@ class _Supervisor:
 
 
 def _check_project(sweep: Sweep, root: Path, devices: Sequence[str]) -> tuple[str, str]:
-    """See that every run will find its data, its extractor and its device; the objective's full name, the data's digest.
+    """See that every run finds its data, extractor and device; returns the objective's full name and the data's digest.
 
     The reference statistics are computed here, once, and found by all.
     """

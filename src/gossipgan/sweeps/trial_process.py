@@ -88,8 +88,6 @@ def _train(wanted: RunRequest) -> None:
     device = set_up_device(settings.training)
     ruler = Ruler.open(settings, store, project.extractor, project.cache, device)
     with open(os.devnull, "w") as nowhere:  # noqa: PTH123
-        train(
-            run, settings, wanted.seed, store, ruler, experiment=wanted.experiment, console=Console(file=nowhere)
-        )
+        train(run, settings, wanted.seed, store, ruler, experiment=wanted.experiment, console=Console(file=nowhere))
     if wanted.scores is not None:
         write_json(Path(wanted.scores), evaluate_run(run, ruler, settings))

@@ -25,7 +25,7 @@ from gossipgan.runs import read_journal
 #: The most metrics that MLflow takes in one call.
 METRICS_AT_ONCE = 1000
 
-_SERIES = ("losses", "score")
+_SERIES = ("losses", "score", "mixing")
 _COORDINATES = ("event", "step", "images")
 
 
@@ -70,7 +70,7 @@ def read_clock(path: Path | None, otherwise: float) -> Clock:
 
 
 def series(journal: Path, clock: Clock) -> tuple[list[Any], Counter[str]]:
-    """Every loss and score of a journal as ``mlflow.entities.Metric``, and how many were left out by name."""
+    """Every number of a journal's series as ``mlflow.entities.Metric``, and how many were left out by name."""
     from mlflow.entities import Metric
 
     metrics: list[Any] = []
