@@ -6,9 +6,11 @@
 #   make ui      look at the runs in MLflow, on http://127.0.0.1:5000;  make ui PORT=5001 elsewhere
 #
 # Another Python than python3: make test PYTHON=python3.12
+# Tests run in as many processes as there are cores: make test WORKERS=0 for one that can be debugged
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
+WORKERS ?= auto
 PORT ?= 5000
 
 BIN := .venv/bin
@@ -48,7 +50,7 @@ repro: $(STAMP)
 	$(BIN)/dvc repro
 
 test: $(STAMP)
-	$(BIN)/pytest $(PYTEST_ARGS)
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup $(PYTEST_ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

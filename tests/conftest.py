@@ -5,9 +5,20 @@ the background, and children inherit that: commands that tests start could not b
 """
 
 import signal
+from pathlib import Path
 
+import pytest
 import torch
 
 torch.set_num_threads(1)
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep tests that share a costly fixture in one of several test processes."""
+    for item in items:
+        if "reproduced" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("reproduced"))
+        elif "system" in Path(item.path).parts:
+            item.add_marker(pytest.mark.xdist_group(Path(item.path).stem))

@@ -13,7 +13,8 @@ import pytest
 import requests
 
 from gossipgan.config import TrackingSettings
-from gossipgan.runs import RunDirectory, read_journal
+from gossipgan.errors import UserError
+from gossipgan.runs import RunDirectory, read_journal, write_json
 from gossipgan.tracking import METRICS_AT_ONCE, mirror_run, resolve_uri, sync
 
 Build = Callable[..., Path]
@@ -146,6 +147,52 @@ def test_a_run_outside_the_pipeline_needs_neither_parent_nor_clock(build: Build,
     first = mirror_run(run, {}, **given)
     assert first.written
     assert mirror_run(run, {}, **given) == (first.run_id, False, None)
+
+
+def _write_spectrum(run: RunDirectory, weights: dict[str, str], radius: float) -> None:
+    summary = {"jvf_radius": radius, "jvf_rotating": 4, "jvf_max_imaginary_to_real": None}
+    write_json(run.spectrum, {"weights": weights, "summary": summary})
+    run.spectrum_plot.write_bytes((run.samples / "step-00000500.png").read_bytes())
+
+
+def test_a_spectrum_is_shown_beside_the_rest_once_it_is_there_and_anew_when_it_changes(build: Build) -> None:
+    root = build(seeds=(1, 2))
+    sync(root, tracking=TRACKING)
+    ids = {run.data.tags["gossipgan.seed"]: run.info.run_id for run in _runs(root, "run")}
+    directory = RunDirectory(root / "runs/baseline/seed-2")
+    _write_spectrum(directory, {}, 12.5)
+    assert sync(root, tracking=TRACKING).written == ("baseline/seed-2",)
+    assert sync(root, tracking=TRACKING).written == ()
+    runs = {run.data.tags["gossipgan.seed"]: run for run in _runs(root, "run")}
+    assert runs["1"].info.run_id == ids["1"]
+    assert len(_runs(root, "run")) == 2
+    metrics = {name: value for name, value in runs["2"].data.metrics.items() if name.startswith("spectrum/")}
+    assert metrics == {"spectrum/jvf_radius": 12.5, "spectrum/jvf_rotating": 4.0}
+    assert _history(root, runs["2"].info.run_id, "spectrum/jvf_radius") == {2000: 12.5}
+    assert "final/fid_digits_2000_ema" in runs["2"].data.metrics
+    artifacts = {file.path for file in _client(root).list_artifacts(runs["2"].info.run_id)}
+    assert artifacts >= {"spectrum.json", "spectrum.png"}
+    _write_spectrum(directory, {}, 13.0)
+    assert sync(root, tracking=TRACKING).written == ("baseline/seed-2",)
+    (shown,) = [run for run in _runs(root, "run") if run.data.tags["gossipgan.seed"] == "2"]
+    assert shown.data.metrics["spectrum/jvf_radius"] == 13.0
+
+
+def test_a_spectrum_of_weights_that_the_run_no_longer_has_is_not_shown(build: Build) -> None:
+    root = build()
+    _write_spectrum(RunDirectory(root / "runs/baseline/seed-1"), {"generator-fast": "ab" * 32}, 12.5)
+    sync(root, tracking=TRACKING)
+    (run,) = _runs(root, "run")
+    assert "spectrum/jvf_radius" not in run.data.metrics
+    artifacts = {file.path for file in _client(root).list_artifacts(run.info.run_id)}
+    assert not artifacts & {"spectrum.json", "spectrum.png"}
+
+
+def test_a_damaged_spectrum_is_named(build: Build) -> None:
+    root = build()
+    (root / "runs/baseline/seed-1/spectrum.json").write_text("{")
+    with pytest.raises(UserError, match=r"seed-1/spectrum\.json: damaged; run gossipgan spectrum"):
+        sync(root, tracking=TRACKING)
 
 
 def test_mlflow_false_writes_nothing(build: Build) -> None:

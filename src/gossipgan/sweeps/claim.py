@@ -25,7 +25,7 @@ class Claim:
 
     Attributes:
         baseline: the experiment, of a baseline.
-        twin: number of a running trial of the same fingerprint, whose score will be this one's, too.
+        twin: number of an earlier trial of the same fingerprint that is running: its score will be this one's, too.
     """
 
     study: "Study"
@@ -162,8 +162,9 @@ def _settle(study: "Study", trial: "Trial", sweep: Sweep, data_digest: str) -> C
         if twin.state.is_finished() and twin.user_attrs.get("outcome") in KNOWN:
             tell_known(study, trial, twin)
             return None
-    running = next((twin.number for twin in twins if twin.state == TrialState.RUNNING), None)
-    return Claim(study, trial, settings, None, running)
+    # The later waits for the earlier, never the other way round.
+    running = (twin.number for twin in twins if twin.state == TrialState.RUNNING and twin.number < trial.number)
+    return Claim(study, trial, settings, None, next(running, None))
 
 
 def _next_of_grid(sweep: Sweep, there: "list[FrozenTrial]") -> dict[str, Any] | None:

@@ -58,15 +58,18 @@ class Sweep(NamedTuple):
         return self.params.varied(self.experiment, values, f"{self.path}: space: with {given}")
 
     def baseline_settings(self, name: str) -> Settings:
-        """Settings of a baseline, at the budget of the trials."""
-        return self.params.varied(name, self._budget(), f"{self.path}: baselines: {name}")
-
-    def _budget(self) -> dict[str, Scalar]:
-        return {
+        """Settings of a baseline, at the budget of the trials: as many iterations, and as many pictures in each."""
+        fixed = {
             key: one.value
             for key, one in self.settings.space.items()
-            if key.startswith("training.") and "value" in one.model_fields_set and not one.when
+            if "value" in one.model_fields_set and not one.when
         }
+        values = {key: value for key, value in fixed.items() if key.startswith("training.")}
+        batch, learners = fixed.get("training.batch"), fixed.get("mixing.learners", self.base.mixing.learners)
+        if isinstance(batch, int) and isinstance(learners, int):
+            # As many pictures an iteration as the learners of a trial see together.
+            values["training.batch"] = batch * learners // self.params.settings(name).mixing.learners
+        return self.params.varied(name, values, f"{self.path}: baselines: {name}")
 
     @property
     def iterate(self) -> str:

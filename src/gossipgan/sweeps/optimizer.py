@@ -1,6 +1,7 @@
 """Optuna's samplers and pruners, as a sweep file asks for them."""
 
 import hashlib
+import warnings
 from typing import TYPE_CHECKING
 
 from gossipgan.errors import UserError
@@ -22,6 +23,8 @@ def build_sampler(sweep: Sweep, trials: int) -> "BaseSampler":
     """
     import optuna
 
+    # `group` is marked so, and has been for years.
+    warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
     settings = sweep.settings.sampler
     seed = int.from_bytes(hashlib.sha256(f"{settings.seed} {trials}".encode()).digest()[:4], "big")
     samplers = optuna.samplers
@@ -32,12 +35,11 @@ def build_sampler(sweep: Sweep, trials: int) -> "BaseSampler":
                 multivariate=True,
                 group=True,  # conditional settings are modelled together with those that they depend on
                 seed=seed,
-                warn_independent_sampling=False,
             )
         case "gp":
-            return samplers.GPSampler(n_startup_trials=settings.startup, seed=seed, warn_independent_sampling=False)
+            return samplers.GPSampler(n_startup_trials=settings.startup, seed=seed)
         case "cma-es":
-            return samplers.CmaEsSampler(n_startup_trials=settings.startup, seed=seed, warn_independent_sampling=False)
+            return samplers.CmaEsSampler(n_startup_trials=settings.startup, seed=seed)
         case "nsga2":
             return samplers.NSGAIISampler(population_size=max(2, settings.startup), seed=seed)
         case _:

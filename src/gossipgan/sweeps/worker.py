@@ -20,7 +20,7 @@ from gossipgan.sweeps.kin import Identity, kill_group
 from gossipgan.sweeps.nursery import Nursery
 from gossipgan.sweeps.outcome import KNOWN, Outcome, count_oom_kills, outcome_of_exit
 from gossipgan.sweeps.storage import StudyStorage
-from gossipgan.sweeps.study import check_unchanged
+from gossipgan.sweeps.study import check_unchanged, held, recover
 from gossipgan.sweeps.trial_process import RunRequest, import_training, run_trial
 from gossipgan.sweeps.watch import last_line, read_curve, worst
 
@@ -177,14 +177,20 @@ class _Execution:
         return self._claim.study.get_trials(deepcopy=False)[number]
 
     def _wait_for_twin(self, twin: int) -> bool:
-        """Wait for a trial of the same fingerprint; whether this one has been told what that came to."""
+        """Wait for a trial of the same fingerprint; whether this one need not be run now."""
+        from optuna.trial import TrialState
+
         while not self._stopping():
             known = self._frozen(twin)
             if known.state.is_finished() and known.user_attrs.get("outcome") in KNOWN:
                 tell_known(self._claim.study, self._claim.trial, known)
                 return True
-            if known.state.name != "RUNNING":
-                return False  # it failed, or waits for somebody: then it learns from this one
+            if known.state.is_finished():
+                return False  # it failed, and has nothing to teach
+            if known.state == TrialState.WAITING:
+                break  # it goes first: this worker takes it next, unless another has done so
+            if not held(known):
+                recover(self._storage, self._wanted.study)
             self._beat()
             time.sleep(_LOOK)
         self._put_back()

@@ -1,0 +1,143 @@
+"""Claims by real processes on one storage, without training."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import optuna
+import pytest
+
+from gossipgan.config import load_params
+from gossipgan.sweeps import StudyStorage, default_url, load_sweep, view
+from gossipgan.sweeps.claim import anything_left, claim
+from gossipgan.sweeps.study import choose_study, held, recover
+
+from .conftest import MakeSweep
+
+optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+SPACE = "space: {lookahead.k: {int: [2, 60]}, lookahead.alpha: {float: [0.2, 1.0]}}\nbaselines: []\n"
+
+#: Takes trials until there are none; the last argument says after how many to die without a word.
+CLAIMANT = """
+import os, sys
+from pathlib import Path
+from gossipgan.config import load_params
+from gossipgan.sweeps import StudyStorage, default_url, load_sweep
+from gossipgan.sweeps.claim import claim
+
+root, trials, dies = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+sweep = load_sweep(root / "sweeps/some.yaml", load_params(root / "params.yaml"))
+storage = StudyStorage(default_url(root), create=False)
+done = 0
+while (taken := claim(storage, sweep, "some", trials, "digest")) is not None:
+    done += 1
+    if done == dies:
+        os._exit(9)
+    taken.trial.set_user_attr("outcome", "ok")
+    taken.study.tell(taken.trial, float(taken.settings.lookahead.k))
+"""
+
+
+def _claim_in_processes(root: Path, count: int, trials: int, dies: int = 0) -> None:
+    processes = [
+        subprocess.Popen([sys.executable, "-W", "ignore", "-c", CLAIMANT, str(root), str(trials), str(dies)])
+        for _ in range(count)
+    ]
+    assert [process.wait() for process in processes] == [9 if dies else 0] * count
+
+
+def _begin(root: Path, sampler: str = "random") -> StudyStorage:
+    sweep = load_sweep(root / "sweeps/some.yaml", load_params(root / "params.yaml"))
+    storage = StudyStorage(default_url(root), create=True)
+    choose_study(storage, sweep, "digest", "fid_digits_100_ema", fork=False)
+    return storage
+
+
+def test_four_processes_take_exactly_the_budget_and_no_trial_twice(make_sweep: MakeSweep) -> None:
+    root = make_sweep(SPACE + "sampler: random\nbudget: {trials: 30}").params.path.parent
+    storage = _begin(root)
+    _claim_in_processes(root, 4, trials=30)
+    trials = view(storage, "some", root).trials
+    assert [trial.number for trial in trials] == list(range(30))
+    assert {trial.state for trial in trials} == {"ok"}
+
+
+def test_what_a_dead_process_had_is_taken_again_with_the_same_settings(make_sweep: MakeSweep) -> None:
+    sweep = make_sweep(SPACE + "sampler: random\nbudget: {trials: 5}")
+    root = sweep.params.path.parent
+    storage = _begin(root)
+    _claim_in_processes(root, 1, trials=5, dies=3)
+    study = optuna.load_study(study_name="some", storage=storage.optuna)
+    lost = study.trials[2]
+    assert lost.state.name == "RUNNING"
+    assert not held(lost)
+    assert recover(storage, "some") == ["some/2"]
+    taken = claim(storage, sweep, "some", 5, "digest")
+    assert taken is not None
+    assert (taken.number, taken.trial.params) == (2, lost.params)
+    assert recover(storage, "some") == []  # this process lives
+    taken.study.tell(taken.trial, 1.0)
+    _claim_in_processes(root, 1, trials=5)
+    assert [trial.state.name for trial in study.trials] == ["COMPLETE"] * 5
+    assert not anything_left(storage, sweep, "some", 5)
+    assert anything_left(storage, sweep, "some", 6)
+
+
+@pytest.mark.parametrize("sampler", ["random", "tpe"])
+def test_an_interrupted_sweep_proposes_what_an_uninterrupted_one_does(make_sweep: MakeSweep, sampler: str) -> None:
+    text = SPACE + f"sampler: {{kind: {sampler}, startup: 3}}\nbudget: {{trials: 8}}"
+    root = make_sweep(text).params.path.parent
+
+    def proposals(*stops: int) -> list[dict[str, object]]:
+        (root / "sweeps.db").unlink(missing_ok=True)
+        storage = _begin(root)
+        for stop in stops:
+            _claim_in_processes(root, 1, trials=stop)
+        return [trial.params for trial in optuna.load_study(study_name="some", storage=storage.optuna).trials]
+
+    whole = proposals(8)
+    assert proposals(4, 8) == whole
+    assert len({str(params) for params in whole}) == 8
+
+
+def test_a_grid_is_walked_once_whoever_walks_it(make_sweep: MakeSweep) -> None:
+    text = "space: {lookahead.k: {int: [2, 4]}, game.width: {choices: [4, 8]}}\nsampler: grid\nbaselines: []"
+    root = make_sweep(text).params.path.parent
+    storage = _begin(root)
+    _claim_in_processes(root, 3, trials=100)
+    trials = optuna.load_study(study_name="some", storage=storage.optuna).trials
+    assert sorted((trial.params["lookahead.k"], trial.params["game.width"]) for trial in trials) == [
+        (k, width) for k in (2, 3, 4) for width in (4, 8)
+    ]
+
+
+def test_a_known_setting_is_told_its_score_and_what_is_tried_first_comes_first(make_sweep: MakeSweep) -> None:
+    sweep = make_sweep(
+        """
+        space: {lookahead.k: {choices: [2, 3]}}
+        enqueue: [{lookahead.k: 3}]
+        sampler: random
+        budget: {trials: 9}
+        """
+    )
+    root = sweep.params.path.parent
+    storage = _begin(root)
+    first = claim(storage, sweep, "some", 9, "digest")
+    assert first is not None
+    assert (first.baseline, first.folder, first.settings.lookahead.k) == ("baseline", "baseline-baseline", 5)
+    second = claim(storage, sweep, "some", 9, "digest")
+    assert second is not None
+    assert second.settings.lookahead.k == 3
+    # What is proposed while it runs waits for it, unless it is another.
+    third = claim(storage, sweep, "some", 9, "digest")
+    assert third is not None
+    assert third.twin == (second.number if third.settings.lookahead.k == 3 else None)
+    for taken in (first, second, third):
+        taken.trial.set_user_attr("outcome", "ok")
+        taken.study.tell(taken.trial, float(taken.settings.lookahead.k))
+    _claim_in_processes(root, 1, trials=9)
+    trials = view(storage, "some", root).trials
+    assert len(trials) == 9
+    assert all(trial.score == trial.settings["lookahead.k"] for trial in trials)
+    assert sum(trial.duplicate_of is None for trial in trials) <= 3

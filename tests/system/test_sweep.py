@@ -1,0 +1,262 @@
+"""``gossipgan sweep``: the budget is exact, and whoever is killed, nothing is lost, run twice or left over."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import environment, run, wait_until
+
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="finds processes as Linux shows them"),
+]
+
+PARAMS = """
+data: {limit: 400, held_out: 200}
+extractor: {width: 4, features: 8, epochs: 1}
+game: {width: 4, latent: 8}
+averaging: {ema_half_life: 5}
+training:
+  steps: 24
+  batch: 8
+  threads: 1
+  device: cpu
+  log_every: 4
+  evaluate_every: 8
+  sample_every: 24
+  checkpoint_every: 4
+evaluation: {samples: 100, kid_subset_size: 50, kid_subsets: 2, batch: 100}
+seeds: [1]
+experiments:
+  # what all others are compared with
+  baseline: {}   # as the sections are
+"""
+
+RANDOM = """
+space:
+  lookahead.kind: joint
+  lookahead.k: {int: [2, 8]}
+  lookahead.alpha: {float: [0.2, 1.0]}
+  optimizer.generator.lr: {float: [1e-4, 1e-2], log: true}
+  optimizer.discriminator.lr: {same_as: optimizer.generator.lr}
+sampler: random
+pruner: none
+baselines: []
+"""
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("sweeps") / "project"
+    path.mkdir()
+    (path / "params.yaml").write_text(PARAMS)
+    run("gossipgan prepare", path)
+    run("gossipgan extractor", path)
+    return path
+
+
+@pytest.fixture
+def folder(prepared: Path, tmp_path: Path) -> Path:
+    shutil.copytree(prepared, tmp_path / "project")
+    return tmp_path / "project"
+
+
+def _write(folder: Path, name: str, text: str) -> None:
+    (folder / "sweeps").mkdir(exist_ok=True)
+    (folder / "sweeps" / f"{name}.yaml").write_text(text)
+
+
+def _start(command: str, folder: Path) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        command.split(), cwd=folder, env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def _trials(folder: Path, name: str) -> list[dict[str, Any]]:
+    content: list[dict[str, Any]] = json.loads(run(f"gossipgan sweep trials {name} --json", folder).stdout)
+    return content
+
+
+def _status(folder: Path, name: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(run(f"gossipgan sweep status {name} --json", folder).stdout)
+    return content
+
+
+def _processes(folder: Path, output: str = "") -> list[int]:
+    """Processes that live in a folder, of whose output the file's name ends like this."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if (path / "cwd").readlink() == folder.resolve() and str((path / "fd/1").readlink()).endswith(output):
+                found.append(int(path.name))
+        except OSError:
+            continue
+    return found
+
+
+def _gone(folder: Path) -> bool:
+    deadline = time.monotonic() + 20
+    while _processes(folder) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not _processes(folder)
+
+
+def _has_checkpoint(folder: Path, trial: str) -> Callable[[], bool]:
+    return lambda: bool(list(folder.glob(f"work/sweeps/*/{trial}/seed-1/checkpoints/step-*")))
+
+
+def test_killed_trial_worker_and_supervisor_change_nothing_of_the_outcome(folder: Path, tmp_path: Path) -> None:
+    whole = tmp_path / "whole"
+    text = RANDOM.replace("space:", "space:\n  training.steps: 60") + "budget: {trials: 4}\n"
+    _write(folder, "small", text)
+    shutil.copytree(folder, whole)
+    run("gossipgan sweep run sweeps/small.yaml", whole)
+    expected = [(one["settings"], one["score"]) for one in _trials(whole, "small")]
+
+    process = _start("gossipgan sweep run sweeps/small.yaml", folder)
+    for trial, output in (("trial-0", "trial-0/seed-1.log"), ("trial-1", "worker-0.log")):
+        wait_until(_has_checkpoint(folder, trial), process)
+        (victim,) = _processes(folder, output)
+        os.kill(victim, signal.SIGKILL)
+    wait_until(_has_checkpoint(folder, "trial-2"), process)
+    process.kill()
+    process.wait()
+    assert _gone(folder)
+    assert [one["state"] for one in _trials(folder, "small")] == ["ok", "ok", "interrupted"]
+
+    run("gossipgan sweep resume small", folder)
+    trials = _trials(folder, "small")
+    assert [(one["settings"], one["score"]) for one in trials] == expected
+    assert [one["state"] for one in trials] == ["ok"] * 4
+    assert len({json.dumps(one["settings"]) for one in trials}) == 4
+    for one in trials:  # gone on with from a checkpoint, not begun anew
+        clock = Path(one["folder"]) / "seed-1" / "clock.jsonl"
+        times = [json.loads(line)["seconds"] for line in clock.read_text().splitlines()]
+        assert times == sorted(times)
+    assert _gone(folder)
+
+
+def test_four_workers_on_a_fresh_storage_do_exactly_the_budget_even_if_all_are_killed(folder: Path) -> None:
+    _write(folder, "small", RANDOM + "budget: {trials: 6}\n")
+    process = _start("gossipgan sweep run sweeps/small.yaml --workers 4", folder)
+    wait_until(lambda: list(folder.glob("work/sweeps/small/*/seed-1/result.json")), process)
+    process.kill()
+    process.wait()
+    assert _gone(folder)
+    before = {one["number"]: one["score"] for one in _trials(folder, "small") if one["state"] == "ok"}
+
+    run("gossipgan sweep run sweeps/small.yaml --workers 4", folder)
+    trials = _trials(folder, "small")
+    assert [one["number"] for one in trials] == list(range(6))
+    assert [one["state"] for one in trials] == ["ok"] * 6
+    assert before.items() <= {one["number"]: one["score"] for one in trials}.items()
+    assert len({json.dumps(one["settings"]) for one in trials}) == 6
+
+    run("gossipgan sweep run sweeps/small.yaml --workers 4", folder)
+    assert len(_trials(folder, "small")) == 6
+    run("gossipgan sweep resume small --workers 4 --trials 7", folder)
+    assert _status(folder, "small")["counts"] == {"ok": 7}
+    assert _gone(folder)
+
+
+def test_ctrl_c_puts_trials_back_and_the_winner_is_had_again_by_train(folder: Path) -> None:
+    _write(folder, "small", RANDOM.replace("baselines: []", "") + "budget: {trials: 2}\n")
+    process = _start("gossipgan sweep run sweeps/small.yaml", folder)
+    wait_until(_has_checkpoint(folder, "trial-0"), process)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert errors.startswith("gossipgan: interrupted")
+    assert errors.count("\n") == 1
+    assert _gone(folder)
+    assert _status(folder, "small")["counts"] == {"stopped": 1}
+
+    done = run("gossipgan sweep resume small", folder)
+    assert "baseline-baseline: ok" in done.stdout
+    assert _status(folder, "small")["counts"] == {"ok": 2}
+    best = json.loads(run("gossipgan sweep best small --json", folder).stdout)
+    assert best["score"] == min(one["score"] for one in _trials(folder, "small") if one["number"] == best["number"])
+
+    run("gossipgan sweep export small --as winner", folder)
+    params = (folder / "params.yaml").read_text()
+    assert "# what all others are compared with" in params
+    assert "# as the sections are" in params
+    run("gossipgan train -e winner --seed 1 --out again", folder)
+    trial = Path(best["folder"]) / "seed-1"
+    for name in ("journal.jsonl", "weights/generator-ema.safetensors", "weights/discriminator.safetensors"):
+        assert (folder / "again" / name).read_bytes() == (trial / name).read_bytes(), name
+    run("gossipgan sweep export small --as winner", folder)  # the same again is no mistake
+    assert (folder / "params.yaml").read_text() == params
+    assert "is there already" in run("gossipgan sweep export small --as baseline", folder, status=2).stderr
+    run("gossipgan sweep resume small", folder)  # an exported winner is no change of the sweep
+
+
+def test_divergence_is_told_as_the_worst_and_a_known_setting_is_not_run_again(folder: Path) -> None:
+    _write(
+        folder,
+        "wild",
+        """
+        space:
+          game: {value: 1}
+        budget: {trials: 1}
+        """,
+    )
+    assert "space.game: no such setting" in run("gossipgan sweep run sweeps/wild.yaml", folder, status=2).stderr
+    _write(
+        folder,
+        "wild",
+        """
+        space:
+          game.discriminator_norm: none
+          game.loss: hinge
+          training.steps: 400
+          training.divergence_window: 20
+          optimizer.generator.lr: {choices: [0.001, 10.0]}
+          optimizer.discriminator.lr: {same_as: optimizer.generator.lr}
+        sampler: random
+        pruner: none
+        baselines: []
+        budget: {trials: 6}
+        """,
+    )
+    run("gossipgan sweep run sweeps/wild.yaml --workers 2", folder)
+    trials = _trials(folder, "wild")
+    assert len(trials) == 6
+    run_really = {one["settings"]["optimizer.generator.lr"]: one for one in trials if one["duplicate_of"] is None}
+    assert len([one for one in trials if one["duplicate_of"] is None]) == 2
+    assert (run_really[0.001]["state"], run_really[10.0]["state"]) == ("ok", "diverged")
+    for one in trials:
+        original = run_really[one["settings"]["optimizer.generator.lr"]]
+        assert (one["state"], one["score"]) == (original["state"], original["score"])
+        assert Path(one["folder"]).exists() == (one["duplicate_of"] is None)
+
+    import optuna
+
+    study = optuna.load_study(study_name="wild", storage=f"sqlite:///{folder / 'sweeps.db'}")
+    told = {trial.params["optimizer.generator.lr"]: trial.value for trial in study.trials}
+    assert told[10.0] is not None
+    assert told[10.0] >= run_really[0.001]["score"]
+    assert {trial.state.name for trial in study.trials} == {"COMPLETE"}
+    assert _status(folder, "wild")["best"]["state"] == "ok"
+
+
+def test_a_changed_space_is_refused_by_name_and_forked_on_request(folder: Path) -> None:
+    _write(folder, "small", RANDOM + "budget: {trials: 2}\n")
+    run("gossipgan sweep run sweeps/small.yaml --workers 2", folder)
+    _write(folder, "small", RANDOM.replace("int: [2, 8]", "int: [2, 9]") + "budget: {trials: 1}\n")
+    refused = run("gossipgan sweep run sweeps/small.yaml", folder, status=2).stderr
+    assert 'space.lookahead.k was {"int": [2, 8]}, is {"int": [2, 9]}' in refused
+    assert refused.count("\n") == 1
+    run("gossipgan sweep run sweeps/small.yaml --fork", folder)
+    forked = _trials(folder, "small-2")
+    assert [one["source"] for one in forked] == ["small/0", "small/1", None]
+    assert [one["score"] for one in forked[:2]] == [one["score"] for one in _trials(folder, "small")]
+    assert "nothing has changed" in run("gossipgan sweep run sweeps/small.yaml --fork", folder, status=2).stderr
