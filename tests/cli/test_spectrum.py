@@ -148,7 +148,7 @@ def test_a_run_outside_the_pipeline_is_shown_too_unless_the_pipeline_has_the_sam
 
     twin = gossipgan("spectrum", "trained", *QUICKLY)
     assert twin.status == 0
-    assert "run gossipgan spectrum on that" in twin.err
+    assert f"which shows this run from {project / RUN}" in twin.err
     assert (project / "trained" / "spectrum.json").exists()
     assert not (project / "mlflow.db").exists()
 

@@ -111,6 +111,27 @@ MISTAKES = {
         "{averaging: {uniform_from: 50}, training: {steps: 50}}",
         ["averaging.uniform_from", "training.steps (50)"],
     ),
+    "error feedback among neighbours that change": (
+        "mixing: {kind: gossip, topology: random-matching, wire: int8}",
+        ["mixing.wire", "int8's error feedback", "use float32, bf16 or fp16"],
+    ),
+    "error feedback for moments": (
+        "mixing: {kind: gossip, wire: topk, moments: mix}",
+        ["mixing.wire", "topk's error feedback is for weights"],
+    ),
+    "several rounds of stale gossip": (
+        "mixing: {kind: stale-gossip, rounds: 2}",
+        ["mixing.rounds", "one round under way", "use 1"],
+    ),
+    "slow weights to mix without slow weights": (
+        "mixing: {kind: gossip, mixes: slow}",
+        ["mixing.mixes", "joint or nested", "use fast"],
+    ),
+    "moments to mix that are not there": (
+        "{mixing: {kind: gossip, moments: mix}, optimizer: {name: sgd}}",
+        ["mixing.moments", "sgd without momentum", "use keep"],
+    ),
+    "unknown topology": ("mixing: {topology: rings}", ["mixing.topology", "'rings'", "'ring'"]),
     "one class": ("game: {network: resnet32, classes: 1}", ["game.classes", "0, or 2 or more"]),
     "classes for an unconditional network": ("game: {classes: 10}", ["game.classes", "resnet32 or biggan32"]),
     "batch norm in a residual D": (

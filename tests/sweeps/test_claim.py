@@ -1,8 +1,9 @@
 """Claims by real processes on one storage, without training."""
 
-import subprocess
-import sys
+import os
+import signal
 from pathlib import Path
+from typing import Any
 
 import optuna
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from gossipgan.config import load_params
 from gossipgan.sweeps import StudyStorage, default_url, load_sweep, view
 from gossipgan.sweeps.claim import anything_left, claim
+from gossipgan.sweeps.nursery import Nursery
 from gossipgan.sweeps.study import choose_study, held, recover
 
 from .conftest import MakeSweep
@@ -18,33 +20,30 @@ optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 SPACE = "space: {lookahead.k: {int: [2, 60]}, lookahead.alpha: {float: [0.2, 1.0]}}\nbaselines: []\n"
 
-#: Takes trials until there are none; the last argument says after how many to die without a word.
-CLAIMANT = """
-import os, sys
-from pathlib import Path
-from gossipgan.config import load_params
-from gossipgan.sweeps import StudyStorage, default_url, load_sweep
-from gossipgan.sweeps.claim import claim
 
-root, trials, dies = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-sweep = load_sweep(root / "sweeps/some.yaml", load_params(root / "params.yaml"))
-storage = StudyStorage(default_url(root), create=False)
-done = 0
-while (taken := claim(storage, sweep, "some", trials, "digest")) is not None:
-    done += 1
-    if done == dies:
-        os._exit(9)
-    taken.trial.set_user_attr("outcome", "ok")
-    taken.study.tell(taken.trial, float(taken.settings.lookahead.k))
-"""
+def _take(request: dict[str, Any]) -> int:
+    """Take trials until there are none; ``dies``: after so many, end without a word."""
+    root = Path(request["root"])
+    sweep = load_sweep(root / "sweeps/some.yaml", load_params(root / "params.yaml"))
+    storage = StudyStorage(default_url(root), create=False)
+    done = 0
+    while (taken := claim(storage, sweep, "some", request["trials"], "digest")) is not None:
+        done += 1
+        if done == request["dies"]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        taken.trial.set_user_attr("outcome", "ok")
+        taken.study.tell(taken.trial, float(taken.settings.lookahead.k))
+    return 0
 
 
 def _claim_in_processes(root: Path, count: int, trials: int, dies: int = 0) -> None:
-    processes = [
-        subprocess.Popen([sys.executable, "-W", "ignore", "-c", CLAIMANT, str(root), str(trials), str(dies)])
-        for _ in range(count)
-    ]
-    assert [process.wait() for process in processes] == [9 if dies else 0] * count
+    nursery = Nursery(lambda: None, _take)
+    made = {nursery.spawn({"root": str(root), "trials": trials, "dies": dies}) for _ in range(count)}
+    ended: dict[int, int] = {}
+    while ended.keys() != made:
+        ended.update(nursery.ended(1.0))
+    nursery.close()
+    assert list(ended.values()) == [-signal.SIGKILL if dies else 0] * count
 
 
 def _begin(root: Path, sampler: str = "random") -> StudyStorage:

@@ -25,7 +25,12 @@ def test_the_files_that_ship_are_right(name: str) -> None:
 def test_a_baseline_sees_as_many_pictures_as_the_trials(make_sweep: MakeSweep) -> None:
     sweep = make_sweep(
         """
-        space: {mixing.kind: gossip, mixing.learners: 4, training.batch: 8, training.steps: 50, mixing.rounds: {int: [1, 2]}}
+        space:
+          mixing.kind: gossip
+          mixing.learners: 4
+          mixing.rounds: {int: [1, 2]}
+          training.batch: 8
+          training.steps: 50
         baselines: [baseline, gossip]
         budget: {trials: 3}
         """

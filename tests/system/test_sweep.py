@@ -7,12 +7,15 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
+import optuna
 import pytest
 
-from .conftest import environment, run, wait_until
+from gossipgan.sweeps import StudyStorage, SweepView, TrialView, default_url, view
+
+from .conftest import environment, run
 
 pytestmark = [
     pytest.mark.system,
@@ -80,14 +83,13 @@ def _start(command: str, folder: Path) -> "subprocess.Popen[str]":
     )
 
 
-def _trials(folder: Path, name: str) -> list[dict[str, Any]]:
-    content: list[dict[str, Any]] = json.loads(run(f"gossipgan sweep trials {name} --json", folder).stdout)
-    return content
+def _view(folder: Path, name: str) -> SweepView:
+    with closing(StudyStorage(default_url(folder), create=False)) as storage:
+        return view(storage, name, folder / "work" / "sweeps")
 
 
-def _status(folder: Path, name: str) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(run(f"gossipgan sweep status {name} --json", folder).stdout)
-    return content
+def _trials(folder: Path, name: str) -> tuple[TrialView, ...]:
+    return _view(folder, name).trials
 
 
 def _processes(folder: Path, output: str = "") -> list[int]:
@@ -109,17 +111,26 @@ def _gone(folder: Path) -> bool:
     return not _processes(folder)
 
 
+def wait_until(condition: Callable[[], object], process: "subprocess.Popen[str]") -> None:
+    """As every system test waits, but longer: a sweep has several processes to start."""
+    deadline = time.monotonic() + 600
+    while not condition():
+        assert process.poll() is None, "ended too early"
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def _has_checkpoint(folder: Path, trial: str) -> Callable[[], bool]:
     return lambda: bool(list(folder.glob(f"work/sweeps/*/{trial}/seed-1/checkpoints/step-*")))
 
 
 def test_killed_trial_worker_and_supervisor_change_nothing_of_the_outcome(folder: Path, tmp_path: Path) -> None:
     whole = tmp_path / "whole"
-    text = RANDOM.replace("space:", "space:\n  training.steps: 60") + "budget: {trials: 4}\n"
+    text = RANDOM.replace("space:", "space:\n  training.steps: 40") + "budget: {trials: 3}\n"
     _write(folder, "small", text)
     shutil.copytree(folder, whole)
     run("gossipgan sweep run sweeps/small.yaml", whole)
-    expected = [(one["settings"], one["score"]) for one in _trials(whole, "small")]
+    expected = [(one.settings, one.score) for one in _trials(whole, "small")]
 
     process = _start("gossipgan sweep run sweeps/small.yaml", folder)
     for trial, output in (("trial-0", "trial-0/seed-1.log"), ("trial-1", "worker-0.log")):
@@ -130,15 +141,15 @@ def test_killed_trial_worker_and_supervisor_change_nothing_of_the_outcome(folder
     process.kill()
     process.wait()
     assert _gone(folder)
-    assert [one["state"] for one in _trials(folder, "small")] == ["ok", "ok", "interrupted"]
+    assert [one.state for one in _trials(folder, "small")] == ["ok", "ok", "interrupted"]
 
     run("gossipgan sweep resume small", folder)
     trials = _trials(folder, "small")
-    assert [(one["settings"], one["score"]) for one in trials] == expected
-    assert [one["state"] for one in trials] == ["ok"] * 4
-    assert len({json.dumps(one["settings"]) for one in trials}) == 4
+    assert [(one.settings, one.score) for one in trials] == expected
+    assert [one.state for one in trials] == ["ok"] * 3
+    assert len({json.dumps(one.settings) for one in trials}) == 3
     for one in trials:  # gone on with from a checkpoint, not begun anew
-        clock = Path(one["folder"]) / "seed-1" / "clock.jsonl"
+        clock = Path(one.folder) / "seed-1" / "clock.jsonl"
         times = [json.loads(line)["seconds"] for line in clock.read_text().splitlines()]
         assert times == sorted(times)
     assert _gone(folder)
@@ -151,19 +162,19 @@ def test_four_workers_on_a_fresh_storage_do_exactly_the_budget_even_if_all_are_k
     process.kill()
     process.wait()
     assert _gone(folder)
-    before = {one["number"]: one["score"] for one in _trials(folder, "small") if one["state"] == "ok"}
+    before = {one.number: one.score for one in _trials(folder, "small") if one.state == "ok"}
 
     run("gossipgan sweep run sweeps/small.yaml --workers 4", folder)
     trials = _trials(folder, "small")
-    assert [one["number"] for one in trials] == list(range(6))
-    assert [one["state"] for one in trials] == ["ok"] * 6
-    assert before.items() <= {one["number"]: one["score"] for one in trials}.items()
-    assert len({json.dumps(one["settings"]) for one in trials}) == 6
+    assert [one.number for one in trials] == list(range(6))
+    assert [one.state for one in trials] == ["ok"] * 6
+    assert before.items() <= {one.number: one.score for one in trials}.items()
+    assert len({json.dumps(one.settings) for one in trials}) == 6
 
     run("gossipgan sweep run sweeps/small.yaml --workers 4", folder)
     assert len(_trials(folder, "small")) == 6
     run("gossipgan sweep resume small --workers 4 --trials 7", folder)
-    assert _status(folder, "small")["counts"] == {"ok": 7}
+    assert _view(folder, "small").counts == {"ok": 7}
     assert _gone(folder)
 
 
@@ -177,13 +188,15 @@ def test_ctrl_c_puts_trials_back_and_the_winner_is_had_again_by_train(folder: Pa
     assert errors.startswith("gossipgan: interrupted")
     assert errors.count("\n") == 1
     assert _gone(folder)
-    assert _status(folder, "small")["counts"] == {"stopped": 1}
+    assert _view(folder, "small").counts == {"stopped": 1}
 
     done = run("gossipgan sweep resume small", folder)
     assert "baseline-baseline: ok" in done.stdout
-    assert _status(folder, "small")["counts"] == {"ok": 2}
+    assert _view(folder, "small").counts == {"ok": 2}
     best = json.loads(run("gossipgan sweep best small --json", folder).stdout)
-    assert best["score"] == min(one["score"] for one in _trials(folder, "small") if one["number"] == best["number"])
+    assert best["score"] == min(one.score for one in _trials(folder, "small") if one.score is not None)
+    listed = json.loads(run("gossipgan sweep trials small --json", folder).stdout)
+    assert [one["name"] for one in listed] == ["baseline-baseline", "trial-0", "trial-1"]
 
     run("gossipgan sweep export small --as winner", folder)
     params = (folder / "params.yaml").read_text()
@@ -217,7 +230,7 @@ def test_divergence_is_told_as_the_worst_and_a_known_setting_is_not_run_again(fo
         space:
           game.discriminator_norm: none
           game.loss: hinge
-          training.steps: 400
+          training.steps: 200
           training.divergence_window: 20
           optimizer.generator.lr: {choices: [0.001, 10.0]}
           optimizer.discriminator.lr: {same_as: optimizer.generator.lr}
@@ -230,22 +243,22 @@ def test_divergence_is_told_as_the_worst_and_a_known_setting_is_not_run_again(fo
     run("gossipgan sweep run sweeps/wild.yaml --workers 2", folder)
     trials = _trials(folder, "wild")
     assert len(trials) == 6
-    run_really = {one["settings"]["optimizer.generator.lr"]: one for one in trials if one["duplicate_of"] is None}
-    assert len([one for one in trials if one["duplicate_of"] is None]) == 2
-    assert (run_really[0.001]["state"], run_really[10.0]["state"]) == ("ok", "diverged")
+    run_really = {one.settings["optimizer.generator.lr"]: one for one in trials if one.duplicate_of is None}
+    assert len([one for one in trials if one.duplicate_of is None]) == 2
+    assert (run_really[0.001].state, run_really[10.0].state) == ("ok", "diverged")
     for one in trials:
-        original = run_really[one["settings"]["optimizer.generator.lr"]]
-        assert (one["state"], one["score"]) == (original["state"], original["score"])
-        assert Path(one["folder"]).exists() == (one["duplicate_of"] is None)
-
-    import optuna
+        original = run_really[one.settings["optimizer.generator.lr"]]
+        assert (one.state, one.score) == (original.state, original.score)
+        assert Path(one.folder).exists() == (one.duplicate_of is None)
 
     study = optuna.load_study(study_name="wild", storage=f"sqlite:///{folder / 'sweeps.db'}")
     told = {trial.params["optimizer.generator.lr"]: trial.value for trial in study.trials}
     assert told[10.0] is not None
-    assert told[10.0] >= run_really[0.001]["score"]
+    assert told[10.0] >= run_really[0.001].score
     assert {trial.state.name for trial in study.trials} == {"COMPLETE"}
-    assert _status(folder, "wild")["best"]["state"] == "ok"
+    best = _view(folder, "wild").best
+    assert best is not None
+    assert best.settings["optimizer.generator.lr"] == 0.001
 
 
 def test_a_changed_space_is_refused_by_name_and_forked_on_request(folder: Path) -> None:
@@ -257,6 +270,6 @@ def test_a_changed_space_is_refused_by_name_and_forked_on_request(folder: Path) 
     assert refused.count("\n") == 1
     run("gossipgan sweep run sweeps/small.yaml --fork", folder)
     forked = _trials(folder, "small-2")
-    assert [one["source"] for one in forked] == ["small/0", "small/1", None]
-    assert [one["score"] for one in forked[:2]] == [one["score"] for one in _trials(folder, "small")]
+    assert [one.source for one in forked] == ["small/0", "small/1", None]
+    assert [one.score for one in forked[:2]] == [one.score for one in _trials(folder, "small")]
     assert "nothing has changed" in run("gossipgan sweep run sweeps/small.yaml --fork", folder, status=2).stderr

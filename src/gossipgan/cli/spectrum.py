@@ -3,7 +3,7 @@
 import json
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,9 +13,7 @@ from gossipgan.config import TrackingSettings, load_params
 from gossipgan.errors import UserError
 
 if TYPE_CHECKING:
-    from gossipgan.data import Store
     from gossipgan.evaluation import Extremes, Spectrum
-    from gossipgan.runs import RunDirectory
 
 #: More than these would take longer, and more memory, than anybody wants.
 _MOST = 100
@@ -48,6 +46,7 @@ def spectrum(
     from gossipgan.evaluation import NotFiniteField, end_of_training, game_spectrum
     from gossipgan.reports.spectrum_plot import png
     from gossipgan.runs import Project, RunDirectory, write_atomic, write_json
+    from gossipgan.tracking import DatasetInfo, show_run
     from gossipgan.training import set_up_device
 
     if not 1 <= top <= _MOST:
@@ -55,7 +54,7 @@ def spectrum(
     if plot is not None and plot.suffix != ".png":
         raise UserError(f"--plot {plot}: must end in .png")
     run = RunDirectory(run_dir)
-    settings, identity = run.read_settings()
+    settings, _ = run.read_settings()
     tracking = load_params(params).shared_settings().tracking if params.exists() else TrackingSettings(mlflow=False)
     store = Store.open(data or Project(params.parent).prepared)
     device = set_up_device(settings.training)
@@ -70,19 +69,9 @@ def spectrum(
             )
         except NotFiniteField as error:
             raise UserError(f"{run_dir}: no spectrum where training ended: {error}: the run has diverged") from None
-    name = f"{identity['experiment']} seed {identity['seed']}"
-    picture = png(found, f"{name}, step {point.step:,}: spectrum where training ended")
-    content = {
-        "experiment": identity["experiment"],
-        "seed": identity["seed"],
-        "fingerprint": identity["fingerprint"],
-        "step": point.step,
-        "iterate": point.iterate,
-        "weights": point.weights,
-        "pictures": pictures,
-        "top": top,
-        **found.as_json(),
-    }
+    name = f"{point.experiment} seed {point.seed}, step {point.step:,}"
+    picture = png(found, f"{name}: spectrum where training ended")
+    content = {**point.as_json(), "top": top, **found.as_json()}
     try:
         # The numbers last: where they are, the picture is theirs.
         write_atomic(run.spectrum_plot, picture)
@@ -94,10 +83,14 @@ def spectrum(
     if as_json:
         typer.echo(json.dumps(content))
     else:
-        typer.echo(f"{name}, step {point.step:,}, {point.iterate} weights of G; losses on {pictures} pictures")
+        typer.echo(f"{name}, {point.iterate} weights of G; losses on {pictures} pictures")
         _print(found)
         typer.echo(f"written: {run.spectrum} and {run.spectrum_plot.name}")
-    _track(run, identity, tracking, params.parent.resolve(), store)
+    counts = {str(split): count for split, count in store.manifest.counts.items()}
+    dataset = DatasetInfo(store.manifest.source, store.digest, counts)
+    warning = show_run(run, tracking=tracking, root=params.parent.resolve(), dataset=dataset)
+    if warning is not None:
+        typer.echo(f"warning: {warning}", err=True)
 
 
 def _write(plot: Path, picture: bytes) -> None:
@@ -107,38 +100,6 @@ def _write(plot: Path, picture: bytes) -> None:
         write_atomic(plot, picture)
     except OSError as error:
         raise UserError(f"--plot {plot}: cannot be written ({error.strerror})") from None
-
-
-def _track(
-    run: "RunDirectory", identity: dict[str, Any], tracking: TrackingSettings, root: Path, store: "Store"
-) -> None:
-    """Show the run with its spectrum in MLflow; where that is away, say so and leave it at that."""
-    from gossipgan.runs import Project
-    from gossipgan.tracking import DatasetInfo, mirror_run, sync
-
-    if not tracking.mlflow:
-        return
-    manifest = store.manifest
-    counts = {str(split): count for split, count in manifest.counts.items()}
-    dataset = DatasetInfo(manifest.source, manifest.digest, counts)
-    published = Project(root).run(identity["experiment"], identity["seed"])
-    if run.path.resolve() == published.path:
-        warning = sync(root, tracking=tracking, dataset=dataset).warning
-    elif published.result.exists() and published.read_result()["fingerprint"] == identity["fingerprint"]:
-        # There is one view of a run in MLflow, and it is that of the published directory.
-        warning = f"not in MLflow, which shows this run from {published.path}: run gossipgan spectrum on that"
-    else:
-        warning = mirror_run(
-            run,
-            {},
-            tracking=tracking,
-            root=root,
-            experiment=identity["experiment"],
-            seed=identity["seed"],
-            dataset=dataset,
-        ).warning
-    if warning is not None:
-        typer.echo(f"warning: {warning}", err=True)
 
 
 def _print(found: "Spectrum") -> None:

@@ -1,6 +1,6 @@
 """A run's game where its training ended: both players with their weights, and a fixed batch to look at them on."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ class Endpoint(NamedTuple):
     Attributes:
         game: in float32, whatever precision it was trained in.
         batch: pictures, noise, the penalty's mix and classes.
+        experiment, seed, fingerprint: which run it is of.
         step: iterations done.
         iterate: which of G's saved iterates training was at.
         weights: SHA-256 of the files of weights, by name as in ``result.json``.
@@ -26,9 +27,17 @@ class Endpoint(NamedTuple):
 
     game: GanGame
     batch: Batch
+    experiment: str
+    seed: int
+    fingerprint: str
     step: int
     iterate: str
     weights: dict[str, str]
+
+    def as_json(self) -> dict[str, Any]:
+        """Which point it is, and on how many pictures it is looked at."""
+        named = ("experiment", "seed", "fingerprint", "step", "iterate", "weights")
+        return {**{name: getattr(self, name) for name in named}, "pictures": len(self.batch.real)}
 
 
 def end_of_training(run: RunDirectory, store: Store, *, pictures: int, device: torch.device, seed: int = 0) -> Endpoint:
@@ -73,15 +82,20 @@ def end_of_training(run: RunDirectory, store: Store, *, pictures: int, device: t
     for name, file in files.items():
         load_weights(networks[name], file, result["weights"].get(file.stem))
         networks[name].to(device)
-    game = GanGame(
-        networks["generator"],
-        networks["discriminator"],
-        settings.game.loss,
-        penalty=settings.game.gradient_penalty,
-    )
-    batch = _draw(settings, store, pictures, seed, device)
     return Endpoint(
-        game, batch, int(result["steps"]), iterate, {file.stem: result["weights"][file.stem] for file in files.values()}
+        game=GanGame(
+            networks["generator"],
+            networks["discriminator"],
+            settings.game.loss,
+            penalty=settings.game.gradient_penalty,
+        ),
+        batch=_draw(settings, store, pictures, seed, device),
+        experiment=identity["experiment"],
+        seed=identity["seed"],
+        fingerprint=identity["fingerprint"],
+        step=int(result["steps"]),
+        iterate=iterate,
+        weights={file.stem: result["weights"][file.stem] for file in files.values()},
     )
 
 

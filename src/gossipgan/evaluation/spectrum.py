@@ -165,7 +165,8 @@ def game_spectrum(
     """Extreme eigenvalues of a game's Hessians and of its JVF, at the networks' present weights, on one batch.
 
     The field is that of training, both players' gradients at one point: batch norms use the batch's statistics, the
-    gradient penalty is in, and spectral norms' vectors are constants. The networks are left as they were.
+    gradient penalty is in, and spectral norms' vectors are constants. (Weight decay is no part of the losses; it would
+    add itself to every eigenvalue.) The networks are left as they were.
 
     Args:
         game: in the precision that the products are to be computed in.

@@ -5,6 +5,7 @@ from gossipgan.tracking.method import describe_method
 from gossipgan.tracking.pipeline import pipeline_parent
 from gossipgan.tracking.run import mirror_run
 from gossipgan.tracking.series import METRICS_AT_ONCE, by_images, final, read_clock
+from gossipgan.tracking.show import show_run
 from gossipgan.tracking.store import Mirrored, quiet_environment, resolve_uri, without_password
 from gossipgan.tracking.sync import Synced, sync
 
@@ -21,6 +22,7 @@ __all__ = [
     "quiet_environment",
     "read_clock",
     "resolve_uri",
+    "show_run",
     "sync",
     "without_password",
 ]
