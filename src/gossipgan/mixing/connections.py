@@ -167,7 +167,10 @@ class _End:
         except BlockingIOError:
             pass  # called again when it would not block
         except OSError as error:
-            self._owner.lose(self.process, f"has ended ({(error.strerror or str(error)).lower()})")
+            self._break(error)
+
+    def _break(self, error: OSError) -> None:
+        self._owner.lose(self.process, f"has ended ({(error.strerror or str(error)).lower()})")
 
     def _serve(self, connection: socket.socket, events: int) -> None:
         """Do what can be done without waiting."""
@@ -191,13 +194,23 @@ class Outward(_End):
     def add(self, message: Message) -> None:
         """Send a message, after those before it."""
         self._add(message)
-        if self._socket is None:
-            self._socket = socket.socket(socket.AF_INET6 if ":" in self._address[0] else socket.AF_INET)
-            self._socket.setblocking(False)
-            tune(self._socket)
+        self.connect()
+        if self._socket is not None:
+            self._watch(self._socket, selectors.EVENT_READ | selectors.EVENT_WRITE)
+
+    def connect(self) -> None:
+        """Open the connection, if it is not. That alone shows when the other process ends."""
+        if self._socket is not None:
+            return
+        self._socket = new_socket(self._address[0])
+        self._socket.setblocking(False)
+        try:
             with suppress(BlockingIOError):
                 self._socket.connect(self._address)
-        self._watch(self._socket, selectors.EVENT_READ | selectors.EVENT_WRITE)
+        except OSError as error:
+            self._break(error)
+        else:
+            self._watch(self._socket, selectors.EVENT_READ | selectors.EVENT_WRITE)
 
     def close(self) -> None:
         """End the connection; what has been sent still arrives."""
@@ -294,12 +307,14 @@ class Inward(_End):
         self._expect(connection)
 
 
-def tune(connection: socket.socket) -> None:
-    """Settings of every socket: no waiting for more to send, and CUBIC where one may choose it."""
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+def new_socket(host: str) -> socket.socket:
+    """A TCP socket for addresses like this, which does not wait for more to send, with CUBIC where one may choose."""
+    new = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    new.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if hasattr(socket, "TCP_CONGESTION"):
         with suppress(OSError):
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")
+            new.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")
+    return new
 
 
 def _disagreement(got: bytes | bytearray, expected: bytes) -> str:

@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from gossipgan.mixing.connections import Address, Inward, LostProcessError, Message, Outward, Transfer, tune
+from gossipgan.mixing.connections import Address, Inward, LostProcessError, Message, Outward, Transfer, new_socket
 
 TOKEN_BYTES = 32
 
@@ -47,13 +47,25 @@ _MAGIC = b"gossip 1"
 Parcel = tuple[int, int, Tensor]
 
 
+def listen(host: str) -> socket.socket:
+    """Where others can connect to from now on, at any free port of an address of this host.
+
+    Raises:
+        OSError: it is no address of this host.
+    """
+    listener = new_socket(host)
+    listener.bind((host, 0))
+    listener.listen(_STRANGERS)
+    return listener
+
+
 class Sockets:
     """A process's connections to the others; one thread serves them all.
 
     Args:
         rank: this process's number.
-        listener: a TCP socket bound to this process's address; it is this object's from now on.
-        addresses: where every process listens, by its number.
+        listener: of this process (see ``listen``); it is this object's from now on.
+        addresses: of all processes' listeners, by number. All must be there already.
         token: ``TOKEN_BYTES`` that all of them have and nobody else.
         timeout: seconds without a byte from a process that is waited for, until it counts as lost.
     """
@@ -85,7 +97,6 @@ class Sockets:
         self._listener = listener
         for one in (self._bell, self._ear, listener):
             one.setblocking(False)
-        listener.listen(len(addresses) + _STRANGERS)
         self.selector.register(self._ear, selectors.EVENT_READ, self._take_up)
         self.selector.register(listener, selectors.EVENT_READ, self._accept)
         self._thread = threading.Thread(target=self._run, name="gossipgan-sockets", daemon=True)
@@ -140,11 +151,17 @@ class Sockets:
         while self._submitted:
             transfer, number, sends, receives = self._submitted.popleft()
             for process, learner, tensor in receives:
-                self._inward[process].add(Message(transfer, number, learner, _memory(tensor)))
+                if process not in self._lost:
+                    self._outward[process].connect()
+                self._add(self._inward[process], Message(transfer, number, learner, _memory(tensor)))
             for process, learner, tensor in sends:
-                self._outward[process].add(Message(transfer, number, learner, _memory(tensor)))
-            for process in self._lost:
-                self._give_up(process)
+                self._add(self._outward[process], Message(transfer, number, learner, _memory(tensor)))
+
+    def _add(self, end: Inward | Outward, message: Message) -> None:
+        if end.process in self._lost:
+            message.transfer.fail(self._lost[end.process])
+        else:
+            end.add(message)
 
     def _accept(self, events: int) -> None:
         try:
@@ -155,7 +172,6 @@ class Sockets:
             connection.close()
             return
         connection.setblocking(False)
-        tune(connection)
         stranger = _Stranger(connection, time.monotonic() + _GREETING_SECONDS)
         self._strangers.append(stranger)
         self.selector.register(connection, selectors.EVENT_READ, lambda events: self._greet(stranger))
@@ -196,12 +212,10 @@ class Sockets:
 
     def lose(self, process: int, how: str) -> None:
         """Whoever waits for a process, or will, hears that it is lost."""
-        self._lost.setdefault(process, LostProcessError(f"process {self._rank}: process {process} {how}", process))
-        self._give_up(process)
-
-    def _give_up(self, process: int) -> None:
-        self._outward[process].fail(self._lost[process])
-        self._inward[process].fail(self._lost[process])
+        error = LostProcessError(f"process {self._rank}: process {process} {how}", process)
+        self._lost.setdefault(process, error)
+        self._outward[process].fail(error)
+        self._inward[process].fail(error)
 
 
 @dataclass(eq=False)

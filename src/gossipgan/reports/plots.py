@@ -92,8 +92,17 @@ def _curve(
         figure.suptitle(label, x=0.01, ha="left")
     else:
         figure.suptitle({"loss_d": "Loss of D", "loss_g": "Loss of G"}[key], x=0.01, ha="left")
-    figure.legend(loc="outside lower center", ncols=4 if len(bands) == 3 else 3)
+    add_legend(figure, most_columns=4 if len(bands) == 3 else 3)
     return figure
+
+
+def add_legend(figure: Figure, most_columns: int) -> None:
+    """A legend below the axes, in as many columns as fit into the figure's width, whatever the names are."""
+    for columns in range(most_columns, 0, -1):
+        legend = figure.legend(loc="outside lower center", ncols=columns)
+        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()
 
 
 def _final(comparison: Comparison, metric: MetricName, dark: bool) -> Figure:

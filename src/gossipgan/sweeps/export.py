@@ -87,11 +87,15 @@ def _flow(overrides: dict[str, Any]) -> CommentedMap:
     """Sections one a line, and what each holds in braces, as people write experiments."""
     mapping = CommentedMap()
     for section, values in overrides.items():
-        inner = CommentedMap({key: _flow(value) if isinstance(value, dict) else value for key, value in values.items()})
-        for value in (inner, *inner.values()):
-            if isinstance(value, CommentedMap):
-                value.fa.set_flow_style()
-        mapping[section] = inner
+        mapping[section] = _braces(values)
+    return mapping
+
+
+def _braces(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    mapping = CommentedMap({key: _braces(one) for key, one in value.items()})
+    mapping.fa.set_flow_style()
     return mapping
 
 
