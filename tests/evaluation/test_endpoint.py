@@ -95,7 +95,7 @@ def test_a_class_conditional_game_gets_the_pictures_classes_and_all_classes_to_g
     from gossipgan.config import DataSettings
     from gossipgan.data import prepare
 
-    data = {"size": 32, "resize": True, "held_out": 2000}
+    data = {"size": 32, "resize": True, "limit": 60, "held_out": 20}
     prepare(DataSettings(**data), tmp_path / "prepared")
     store = Store.open(tmp_path / "prepared")
     game = {"network": "resnet32", "width": 4, "latent": 3, "classes": 10}

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 #: More than these would take longer, and more memory, than anybody wants.
 _MOST = 100
 
+_PICTURES = 512
+
 _WIDTH = 110
 
 
@@ -25,9 +27,14 @@ def spectrum(
     run_dir: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A finished run.")],
     top: Annotated[int, typer.Option("--top", help="How many eigenvalues at each end.")] = 20,
     pictures: Annotated[
-        int,
-        typer.Option("--pictures", metavar="N", help="Pictures to take the losses on, and as many made by G."),
-    ] = 512,
+        int | None,
+        typer.Option(
+            "--pictures",
+            metavar="N",
+            help="Pictures of the training split to take the losses on, and as many made by G.",
+            show_default="512, or all",
+        ),
+    ] = None,
     params: Params = PARAMS,
     data: Data = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -58,7 +65,8 @@ def spectrum(
     tracking = load_params(params).shared_settings().tracking if params.exists() else TrackingSettings(mlflow=False)
     store = Store.open(data or Project(params.parent).prepared)
     device = set_up_device(settings.training)
-    point = end_of_training(run, store, pictures=pictures, device=device)
+    wanted = min(_PICTURES, store.manifest.counts["train"]) if pictures is None else pictures
+    point = end_of_training(run, store, pictures=wanted, device=device)
     with Console(stderr=True).status("") as status:
         try:
             found = game_spectrum(
@@ -83,7 +91,7 @@ def spectrum(
     if as_json:
         typer.echo(json.dumps(content))
     else:
-        typer.echo(f"{name}, {point.iterate} weights of G; losses on {pictures} pictures")
+        typer.echo(f"{name}, {point.iterate} weights of G; losses on {wanted} pictures")
         _print(found)
         typer.echo(f"written: {run.spectrum} and {run.spectrum_plot.name}")
     counts = {str(split): count for split, count in store.manifest.counts.items()}

@@ -21,7 +21,7 @@ _DENSE_BELOW = 300
 TOLERANCE = 1e-3
 #: Vectors that ARPACK keeps, for each eigenvalue at an end. Its own choice of 2 takes up to twice the products, which
 #: cost far more than the memory: at 20 eigenvalues of 600,000 parameters that is .4 GB. And how many at least.
-_BASIS, _LEAST_BASIS = 4, 40
+_BASIS, _LEAST_BASIS = 4, 20
 #: Restarts of ARPACK after which what hasn't converged is given up; each takes up to 3 products for each eigenvalue.
 _RESTARTS = 10
 

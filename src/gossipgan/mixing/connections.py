@@ -13,7 +13,7 @@ from typing import Protocol
 from gossipgan.errors import UserError
 
 #: What may be under way of a message that its receiver has not asked for yet. It hides the way that the asking takes.
-UNASKED = 256 * 1024
+UNASKED = 64 * 1024
 
 #: A receiver is not woken for less than this, or than what is left of a message.
 _MOUTHFUL = 64 * 1024

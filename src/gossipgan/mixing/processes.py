@@ -1,10 +1,12 @@
 """Learners in several processes, over torch.distributed: gloo between CPUs, NCCL between GPUs.
 
-Every process hosts consecutive learners. Nothing but the backend differs between CPUs and GPUs.
+Every process hosts consecutive learners. Nothing but the backend differs between CPUs and GPUs; learners' messages go
+over NCCL, too, but between CPUs over sockets of our own (see ``sockets``).
 """
 
 import hashlib
 import json
+import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,10 +18,15 @@ import torch.distributed as dist
 from torch import Tensor
 
 from gossipgan.errors import UserError
+from gossipgan.mixing.address import check_addresses, own_address
 from gossipgan.mixing.group import Exchange, Want
+from gossipgan.mixing.sockets import TOKEN_BYTES, Parcel, Sockets, listen
 
 #: How long processes wait for the main one to score.
 _PATIENCE = timedelta(hours=12)
+
+#: Room for an address and a port as JSON; IPv6 with the name of an interface included.
+_ADDRESS_BYTES = 128
 
 
 class Processes:
@@ -31,7 +38,7 @@ class Processes:
         timeout: seconds that a process waits for another: the default group's.
 
     Raises:
-        UserError: fewer learners than processes.
+        UserError: fewer learners than processes; or the processes' addresses do not reach one another.
     """
 
     def __init__(self, learners: int, device: torch.device, timeout: float) -> None:
@@ -55,25 +62,53 @@ class Processes:
         self.main = self.rank == 0
         self.waited = 0.0
         self.barrier()  # NCCL wants all processes in its first call
+        self._sockets = self._open_sockets() if device.type == "cpu" else None
+
+    def close(self) -> None:
+        """End the connections to other processes. The default group stays."""
+        if self._sockets is not None:
+            self._sockets.close()
 
     def exchange(self, messages: Mapping[int, Tensor], wants: Iterable[Want]) -> Exchange:
         # A message travels once to each process where somebody wants it; both ends count in the same order.
         pairs = sorted({(sender, self._host[receiver]) for receiver, sender in wants})
         received = dict(messages)
         like = next(iter(messages.values()))
-        operations = []
+        sends: list[Parcel] = []
+        receives: list[Parcel] = []
         for sender, to in pairs:
             at = self._host[sender]
             if at == to:
                 continue
             if at == self.rank:
-                operations.append(dist.P2POp(dist.isend, messages[sender], to, tag=sender))
+                sends.append((to, sender, messages[sender]))
             elif to == self.rank:
                 received[sender] = torch.empty_like(like)
-                operations.append(dist.P2POp(dist.irecv, received[sender], at, tag=sender))
+                receives.append((at, sender, received[sender]))
         with self.waiting():
-            works = dist.batch_isend_irecv(operations) if operations else []
+            works = self._start(sends, receives)
         return _UnderWay(self, works, received)
+
+    def _start(self, sends: Sequence[Parcel], receives: Sequence[Parcel]) -> Sequence[Any]:
+        if self._sockets is not None:
+            return [self._sockets.start(sends, receives)]
+        operations = [dist.P2POp(dist.irecv, tensor, at, tag=sender) for at, sender, tensor in receives]
+        operations += [dist.P2POp(dist.isend, tensor, to, tag=sender) for to, sender, tensor in sends]
+        return dist.batch_isend_irecv(operations) if operations else []
+
+    def _open_sockets(self) -> Sockets:
+        host = own_address()
+        listener = listen(host)
+        told = torch.zeros(_ADDRESS_BYTES, dtype=torch.uint8)
+        text = json.dumps((host, listener.getsockname()[1])).encode()
+        told[: len(text)] = torch.frombuffer(bytearray(text), dtype=torch.uint8)
+        everybody = [torch.empty_like(told) for _ in self._hosted]
+        with self.waiting():
+            dist.all_gather(everybody, told)
+        addresses = [tuple(json.loads(bytes(one.numpy()).rstrip(b"\0"))) for one in everybody]
+        check_addresses([host for host, _ in addresses])
+        token = bytes.fromhex(self.share(secrets.token_hex(TOKEN_BYTES)))
+        return Sockets(self.rank, listener, addresses, token, self._timeout)
 
     def gather(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         most = max(len(hosted) for hosted in self._hosted)

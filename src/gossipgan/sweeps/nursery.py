@@ -46,11 +46,14 @@ class Nursery:
     def spawn(self, request: Request) -> int:
         """Make a process; returns its number, which is that of its group, too."""
         self._socket.sendall(json.dumps(request).encode() + b"\n")
-        while True:
+        started: int | None = None
+        while started is None:
             for kind, pid, status in self._receive(None):
                 if kind == "started":
-                    return pid
-                self._ended.append((pid, status))
+                    started = pid
+                else:
+                    self._ended.append((pid, status))
+        return started
 
     def ended(self, timeout: float) -> list[tuple[int, int]]:
         """Processes that have ended since the last call, with their exit statuses (negative: by that signal).

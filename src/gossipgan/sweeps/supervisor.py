@@ -113,6 +113,7 @@ class _Supervisor:
         began = time.monotonic()
         before = {number: signal.signal(number, self._interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
+            self._show(view(self._storage, self._study, self._folder.parent))  # what had ended before is no news
             self._start_workers()
             while self._workers:
                 for worker, status in self._nursery.ended(_LOOK):

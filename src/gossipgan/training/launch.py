@@ -56,8 +56,11 @@ def joined(settings: Settings, device: torch.device, agreement: str) -> Iterator
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=timeout)
     try:
         group = Processes(settings.mixing.learners, device, settings.mixing.timeout)
-        group.check_agreement(agreement)
-        yield group
+        try:
+            group.check_agreement(agreement)
+            yield group
+        finally:
+            group.close()
     finally:
         dist.destroy_process_group()
 
@@ -90,6 +93,8 @@ def launch(processes: int, arguments: Sequence[str], restarts: int) -> None:
         max_restarts=restarts,
         monitor_interval=0.2,
     )
+    # Otherwise processes that start again would find the addresses of those before them in the store.
+    os.environ["TORCH_DISABLE_SHARE_RDZV_TCP_STORE"] = "1"
     try:
         elastic_launch(config, sys.executable)("-m", "gossipgan", *arguments)
     except ChildFailedError as failed:
