@@ -71,7 +71,10 @@ def test_what_a_dead_process_had_is_taken_again_with_the_same_settings(make_swee
     lost = study.trials[2]
     assert lost.state.name == "RUNNING"
     assert not held(lost)
+    # Worst of all moments: the outcome is noted, and not yet told.
+    storage.optuna.set_trial_user_attr(lost._trial_id, "outcome", "ok")
     assert recover(storage, "some") == ["some/2"]
+    assert [trial.state for trial in view(storage, "some", root).trials] == ["ok", "ok", "interrupted"]
     taken = claim(storage, sweep, "some", 5, "digest")
     assert taken is not None
     assert (taken.number, taken.trial.params) == (2, lost.params)

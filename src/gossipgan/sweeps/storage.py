@@ -86,12 +86,6 @@ class StudyStorage:
 
         self._database.set_trial_state_values(self._trial_id(study, number), TrialState.WAITING)
 
-    def set_trial(self, study: str, number: int, **attributes: Any) -> None:
-        """Set attributes of a trial that has not ended."""
-        trial_id = self._trial_id(study, number)
-        for key, value in attributes.items():
-            self._database.set_trial_user_attr(trial_id, key, value)
-
     def _trial_id(self, study: str, number: int) -> int:
         study_id = self._database.get_study_id_from_name(study)
         return self._database.get_trial_id_from_study_id_trial_number(study_id, number)

@@ -185,7 +185,10 @@ def _state(trial: "FrozenTrial") -> str:
     if trial.state == TrialState.RUNNING:
         return "running" if held(trial) else "interrupted"
     if trial.state == TrialState.WAITING:
-        return str(trial.user_attrs.get("outcome", "interrupted")) if "worker" in trial.user_attrs else "waiting"
+        if "worker" not in trial.user_attrs:
+            return "waiting"
+        # Any other outcome was noted by a worker that died before it could tell the study.
+        return "stopped" if trial.user_attrs.get("outcome") == "stopped" else "interrupted"
     return str(trial.user_attrs.get("outcome", "crashed"))
 
 
