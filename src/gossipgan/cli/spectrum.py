@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: More than these would take longer, and more memory, than anybody wants.
 _MOST = 100
 
-_PICTURES = 512
+_PICTURES = 128
 
 _WIDTH = 110
 
@@ -32,7 +32,7 @@ def spectrum(
             "--pictures",
             metavar="N",
             help="Pictures of the training split to take the losses on, and as many made by G.",
-            show_default="512, or all",
+            show_default="128, or all",
         ),
     ] = None,
     params: Params = PARAMS,
