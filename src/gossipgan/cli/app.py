@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gossipgan import __version__
-from gossipgan.cli import config, data, game, spectrum, sweep, topology, tracking, train, verify
+from gossipgan.cli import bench, config, data, game, spectrum, sweep, topology, tracking, train, verify
 
 app = typer.Typer(
     name="gossipgan",
@@ -26,6 +26,7 @@ app.command("evaluate")(train.evaluate)
 app.command("spectrum")(spectrum.spectrum)
 app.command("verify")(verify.verify)
 app.command("topology")(topology.topology)
+app.add_typer(bench.app, name="bench")
 app.add_typer(sweep.app, name="sweep")
 app.add_typer(tracking.app, name="mlflow")
 app.add_typer(game.app, name="game")

@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from gossipgan.mixing.connections import Address, Inward, LostProcessError, Message, Outward, Transfer, new_socket
+from gossipgan.mixing.connections import Address, End, Inward, LostProcessError, Message, Outward, Transfer, new_socket
 
 TOKEN_BYTES = 32
 
@@ -158,7 +158,7 @@ class Sockets:
                 self._add(self._outward[process], Message(transfer, number, learner, _memory(tensor)))
 
     def _add(self, end: Inward | Outward, message: Message) -> None:
-        if end.process in self._lost:
+        if end.process in self._lost and not end.open:
             message.transfer.fail(self._lost[end.process])
         else:
             end.add(message)
@@ -205,17 +205,19 @@ class Sockets:
         self._due = now + self._tick
         for end in (*self._outward.values(), *self._inward.values()):
             if end.queue and now - end.moved > self._timeout:
-                self.lose(end.process, f"has been silent for {self._timeout:g} s (mixing.timeout)")
+                self.lose(end.process, f"has been silent for {self._timeout:g} s (mixing.timeout)", end)
         for stranger in [one for one in self._strangers if one.until < now]:
             self._part(stranger)
             stranger.connection.close()
 
-    def lose(self, process: int, how: str) -> None:
-        """Whoever waits for a process, or will, hears that it is lost."""
+    def lose(self, process: int, how: str, end: End) -> None:
+        """Whoever waits for a process, or will, hears that it is lost; but what it has sent before still arrives."""
         error = LostProcessError(f"process {self._rank}: process {process} {how}", process)
         self._lost.setdefault(process, error)
+        end.fail(error)
         self._outward[process].fail(error)
-        self._inward[process].fail(error)
+        if not self._inward[process].open:
+            self._inward[process].fail(error)
 
 
 @dataclass(eq=False)
