@@ -17,9 +17,11 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep tests that share a costly fixture in one of several test processes."""
+    """Keep tests that share a costly fixture, or something of the machine, in one of several test processes."""
     for item in items:
         if "reproduced" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("reproduced"))
+        elif "network" in Path(item.path).parts or Path(item.path).stem == "test_bench":
+            item.add_marker(pytest.mark.xdist_group("network"))  # it makes hosts on this machine
         elif "system" in Path(item.path).parts:
             item.add_marker(pytest.mark.xdist_group(Path(item.path).stem))
