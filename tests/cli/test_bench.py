@@ -52,7 +52,7 @@ def test_json_has_the_model_up_to_ten_thousand_learners(gossipgan: Gossipgan) ->
     assert ring["bytes"] == 8_000
     assert ring["limit"] == pytest.approx(640e-6)
     assert ring["modelled"] == pytest.approx(640e-6 + 0.002)
-    assert list(content["predictions"][0]["seconds"]) == ["8", "64", "512", "4096", "10000"]
+    assert list(content["predictions"][0]["seconds"]) == ["8", "32", "128", "512", "2048", "10000"]
 
 
 def test_more_learners_than_fit_on_a_machine_are_modelled(gossipgan: Gossipgan) -> None:

@@ -64,10 +64,7 @@ def mark(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def _run(hosts: Hosts, host: int, *command: str) -> str:
     with tempfile.TemporaryFile() as errors:
         process = hosts.start(host, command, {}, errors)
-        assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.close()
-        process.stdin = None
         out: str = process.stdout.read()
         assert process.wait() == 0
     return out
@@ -141,7 +138,7 @@ def test_where_hosts_are_impossible_it_is_said(
 def test_real_exchanges_are_timed_and_their_bytes_are_on_the_links() -> None:
     chosen = [Scheme("gossip", "ring", "int8"), Scheme("gossip", "one-peer-exponential"), Scheme("server")]
     with Hosts(3, LINK) as hosts:
-        found = measure(hosts, 3, chosen, 20_000, 2, 60.0)
+        found = measure(hosts, 3, chosen, 20_000, 2, 240.0)
     assert len(found) == 3
     for scheme, measured in zip(chosen, found, strict=True):
         assert len(measured.seconds) == 2
@@ -161,7 +158,7 @@ def test_a_process_that_dies_is_one_line_and_leaves_nothing(mark: str) -> None:
                     os.kill(process, signal.SIGKILL)
 
     with Hosts(2, LINK) as hosts, pytest.raises(UserError) as ended:
-        measure(hosts, 2, [Scheme("gossip", "ring", "bf16"), Scheme("gossip", "ring")], 200_000, 30, 60.0, kill)
+        measure(hosts, 2, [Scheme("gossip", "ring", "bf16"), Scheme("gossip", "ring")], 200_000, 10, 240.0, kill)
     assert str(ended.value) == "the process of learner 1 was ended by signal 9"
 
 

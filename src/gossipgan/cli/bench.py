@@ -91,8 +91,8 @@ def _print(bench: "Bench") -> None:
     if measured:
         model = bench.model
         typer.echo(
-            f"fitted: {model.latency * 1e3:.3g} ms a phase, {model.bandwidth / 1e6:.4g} Mbit/s, and "
-            f"{100 * model.contention:.2g} % more for each further message on a link"
+            f"fitted to measured: {model.latency * 1e3:.3g} ms a phase, {model.bandwidth / 1e6:.4g} Mbit/s, and "
+            f"up to {100 * model.contention:.2g} % more where messages share a link; computing is beside it"
         )
     predictions = bench.predictions()
     typer.echo(f"by the {'fitted model' if measured else 'model'}, for so many learners:")

@@ -15,10 +15,10 @@ from gossipgan.network.model import CostModel
 from gossipgan.network.schemes import Scheme, schemes
 
 #: Sizes that the model is asked about.
-SIZES = (8, 64, 512, 4096, 10_000)
+SIZES = (8, 32, 128, 512, 2_048, 10_000)
 
 #: Seconds that hosts wait for each other at least, and as many times the longest limit.
-_PATIENCE, _LIMITS = 60.0, 5.0
+_PATIENCE, _LIMITS = 120.0, 5.0
 
 #: Numbers of the largest model that is sent, and steps at most.
 _MOST_PARAMETERS, _MOST_STEPS = 10**9, 10_000

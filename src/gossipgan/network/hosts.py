@@ -112,7 +112,7 @@ class Hosts:
         process = subprocess.Popen(
             [*self._on(self._holders[host]), *_WITH_US, *arguments],
             env={**os.environ, **environment},
-            stdin=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,

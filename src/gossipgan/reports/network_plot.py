@@ -8,7 +8,7 @@ import io
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from gossipgan.network import Bench
 
@@ -26,7 +26,7 @@ _COLOURS = {
 
 
 def png(bench: Bench) -> bytes:
-    """Bars of what was measured (or modelled), with the limits; and the model's times up to 10,000 learners."""
+    """What was measured (or modelled) beside the limits; and the model's times up to 10,000 learners."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(
@@ -41,8 +41,8 @@ def png(bench: Bench) -> bytes:
             }
         )
         figure = Figure(figsize=(12.5, 5.6), layout="constrained")
-        bars, lines = figure.subplots(1, 2, width_ratios=(1.25, 1))
-        _draw_bars(bars, bench)
+        times, lines = figure.subplots(1, 2, width_ratios=(1.25, 1))
+        _draw_times(times, bench)
         _draw_lines(lines, bench)
         link = bench.link
         figure.suptitle(
@@ -56,52 +56,46 @@ def png(bench: Bench) -> bytes:
     return file.getvalue()
 
 
-def _draw_bars(axes: Axes, bench: Bench) -> None:
+def _draw_times(axes: Axes, bench: Bench) -> None:
     measured = bench.obstacle is None
-    places = range(len(bench.rows))
-    times = [1e3 * (row.measured.mean if row.measured is not None else row.modelled) for row in bench.rows]
-    colours = [_COLOURS[row.scheme.name] for row in bench.rows]
-    axes.barh(places, times, color=colours, height=0.68, zorder=2)
-    axes.plot(
-        [1e3 * row.limit for row in bench.rows],
-        places,
-        linestyle="none",
-        marker="|",
-        markersize=13,
-        markeredgewidth=2.2,
-        color=_INK,
-        label="limit: bytes over bandwidth",
-        zorder=3,
+    for place, row in enumerate(bench.rows):
+        time = 1e3 * (row.measured.mean if row.measured is not None else row.modelled)
+        colour = _COLOURS[row.scheme.name]
+        axes.plot([1e3 * row.limit, time], [place, place], color=colour, linewidth=2.4, zorder=2)
+        axes.plot(1e3 * row.limit, place, "|", markersize=14, markeredgewidth=2.2, color=_INK, zorder=3)
+        axes.plot(time, place, "o", markersize=8, color=colour, zorder=4)
+        axes.annotate(
+            f"{time:,.0f}", (time, place), xytext=(9, 0), textcoords="offset points", va="center", fontsize=8.5
+        )
+    axes.set_yticks(
+        range(len(bench.rows)), [f"{row.scheme.name}, {row.scheme.wire}" for row in bench.rows], fontsize=8.5
     )
-    for place, time in zip(places, times, strict=True):
-        axes.text(time * 1.08, place, f"{time:,.0f}", va="center", fontsize=8, color=_INK, zorder=4)
-    axes.set_yticks(places, [f"{row.scheme.name}, {row.scheme.wire}" for row in bench.rows], fontsize=8.5)
     axes.invert_yaxis()
     axes.set_xscale("log")
-    axes.set_xlim(right=2.2 * max(times))
+    axes.margins(x=0.12)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
-    axes.xaxis.grid(True, color=_FAINT, zorder=0)
-    axes.set_title(f"a step, {'measured' if measured else 'by the model'}", fontsize=11)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.grid(True, color=_FAINT, linewidth=0.6, zorder=0)
+    what = "measured" if measured else "by the model"
+    axes.set_title(f"a step: {what} (dot), bytes over bandwidth (bar)", fontsize=11)
     axes.set_xlabel("milliseconds")
-    axes.legend(loc="lower right", fontsize=8.5, framealpha=1, edgecolor=_FAINT)
 
 
 def _draw_lines(axes: Axes, bench: Bench) -> None:
-    for scheme, by_size in bench.predictions():
-        if scheme.wire != "float32":
-            continue
-        colour = _COLOURS[scheme.name]
-        axes.plot(list(by_size), list(by_size.values()), color=colour, linewidth=1.8, label=scheme.name, zorder=2)
+    predictions = [(scheme, by_size) for scheme, by_size in bench.predictions() if scheme.wire == "float32"]
+    sizes = list(predictions[0][1])
+    for scheme, by_size in sorted(predictions, key=lambda one: -one[1][sizes[-1]]):
+        axes.plot(sizes, list(by_size.values()), color=_COLOURS[scheme.name], linewidth=1.8, label=scheme.name)
     for row in bench.rows:
         if row.measured is not None and row.scheme.wire == "float32":
             axes.plot(bench.learners, row.measured.mean, "o", color=_COLOURS[row.scheme.name], zorder=3)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.xaxis.set_minor_locator(NullLocator())
-    sizes = list(bench.predictions()[0][1])
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
-    axes.grid(True, color=_FAINT, zorder=0)
+    axes.grid(True, color=_FAINT, linewidth=0.6, zorder=0)
     axes.set_xlabel("learners")
     axes.set_ylabel("seconds a step")
     axes.set_title("float32, by the model" + (" (dots: measured)" if bench.obstacle is None else ""), fontsize=11)
