@@ -4,10 +4,9 @@ from pathlib import Path
 
 from gossipgan.cli import report_mistakes
 from gossipgan.config import load_params
-from gossipgan.data import Store
 from gossipgan.reports import compare
 from gossipgan.runs import Project, describe_environment
-from gossipgan.tracking import DatasetInfo, sync
+from gossipgan.tracking import sync
 from gossipgan.training import choose_device
 
 
@@ -25,14 +24,7 @@ def main() -> None:
     for name in comparison.others:
         print(f"{name}: {headline.label}: {comparison.sentence(name, headline)}")
     print(f"report: {project.reports / 'comparison.html'}")
-    manifest = Store.open(project.prepared).manifest
-    synced = sync(
-        project.root.resolve(),
-        tracking=settings.tracking,
-        experiments=experiments,
-        seeds=params.seeds,
-        dataset=DatasetInfo(manifest.source, manifest.digest, manifest.counts),
-    )
+    synced = sync(project.root.resolve(), tracking=settings.tracking, experiments=experiments, seeds=params.seeds)
     if synced.warning is not None:
         print(f"warning: {synced.warning}")
 

@@ -32,7 +32,7 @@ def swept(folder: Path) -> Path:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     sweep = load_sweep(folder / "sweeps" / "some.yaml", load_params(folder / "params.yaml"))
     storage = StudyStorage(default_url(folder), create=True)
-    choose_study(storage, sweep, "digest", "fid_digits_2000_ema", fork=False)
+    choose_study(storage, sweep, "digest", ["fid_digits_2000_ema"], fork=False)
     for _ in range(2):
         taken = claim(storage, sweep, "some", 3, "digest")
         assert taken is not None
@@ -51,6 +51,10 @@ def swept(folder: Path) -> Path:
         ("run sweeps/some.yaml", "not a prepared store"),
         ("status", "there are no sweeps yet"),
         ("best some", "there are no sweeps yet"),
+        ("work some", "there are no sweeps yet"),
+        ("run sweeps/some.yaml --slurm partition=low", "--slurm goes with --launcher slurm"),
+        ("run sweeps/some.yaml --launcher slurm --slurm low", "--slurm low: KEY=VALUE is wanted"),
+        ("run sweeps/some.yaml --launcher slurm --slurm array=0-3", "--slurm array: is the launcher's own"),
         ("status --storage mysql://host/name", "sqlite:///FILE or postgresql+psycopg://"),
         ("status --storage postgresql+nothing://me:secret@host/name", "cannot be used"),
     ],

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from gossipgan.config import Settings, fingerprint, flatten, load_params
+from gossipgan.errors import UserError
 
 Write = Callable[[str], Path]
 
@@ -56,6 +57,7 @@ PLACEMENT = {
     "training.device",
     "training.checkpoint_every",
     "mixing.timeout",
+    "mixing.on_loss",
     "tracking.mlflow",
     "tracking.uri",
     "tracking.experiment",
@@ -84,7 +86,11 @@ def test_it_is_the_sha256_of_canonical_json() -> None:
     assert fingerprint(Settings(), 7, "d1") == DEFAULT
 
 
-@pytest.mark.parametrize("key", sorted(set(LEAVES) - PLACEMENT))
+#: Fields that name a file: what it holds counts.
+FILES = {"mixing.file"}
+
+
+@pytest.mark.parametrize("key", sorted(set(LEAVES) - PLACEMENT - FILES))
 def test_it_changes_with_every_setting_of_what_is_computed(key: str) -> None:
     # model_copy does not validate, so that each field can be changed alone.
     other = LEAVES[key] + 1 if isinstance(LEAVES[key], int | float) else "another"
@@ -96,6 +102,30 @@ def test_it_changes_with_every_setting_of_what_is_computed(key: str) -> None:
 def test_it_does_not_change_with_where_and_how_often(key: str) -> None:
     assert key in LEAVES
     assert fingerprint(_changed(Settings(), key, "another"), 7, "d1") == DEFAULT
+
+
+@pytest.mark.parametrize("key", sorted(FILES))
+def test_it_changes_with_what_a_file_holds_and_not_with_its_name(key: str, tmp_path: Path) -> None:
+    assert key in LEAVES
+    path, renamed = tmp_path / "graph.txt", tmp_path / "renamed.txt"
+
+    def of(file: Path, content: str) -> str:
+        file.write_text(content)
+        return fingerprint(_changed(Settings(), key, str(file)), 7, "d1")
+
+    first = of(path, "0 1\n1 2\n")
+    assert first != DEFAULT
+    assert of(renamed, "0 1\n1 2\n") == first
+    assert of(path, "0 1\n0 2\n") != first
+    # Worked out by hand: the content's SHA-256 stands where the name did.
+    digest = hashlib.sha256(b"0 1\n0 2\n").hexdigest()
+    canonical = CANONICAL.replace('"file":null', f'"file":"{digest}"')
+    assert of(path, "0 1\n0 2\n") == hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"none.txt: cannot be read \(No such file or directory\)"):
+        fingerprint(_changed(Settings(), "mixing.file", str(tmp_path / "none.txt")), 7, "d1")
 
 
 def test_it_changes_with_the_seed_and_with_the_data() -> None:

@@ -119,6 +119,10 @@ MISTAKES = {
         "mixing: {kind: gossip, wire: topk, moments: mix}",
         ["mixing.wire", "topk's error feedback is for weights"],
     ),
+    "survivors that exchange gradients": (
+        "mixing: {kind: allreduce, on_loss: rewire}",
+        ["mixing.on_loss", "kind: allreduce exchange gradients", "use stop"],
+    ),
     "several rounds of stale gossip": (
         "mixing: {kind: stale-gossip, rounds: 2}",
         ["mixing.rounds", "one round under way", "use 1"],

@@ -1,5 +1,6 @@
 """From settings to an exchange."""
 
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -47,6 +48,31 @@ def test_between_mixes_nothing_is_sent() -> None:
     assert [after > before for before, after in zip([0, *sent], sent, strict=False)] == [
         iteration % 3 == 0 for iteration in range(1, 8)
     ]
+
+
+def test_what_processes_agree_on_tells_every_exchange_from_another(tmp_path: Path) -> None:
+    path = tmp_path / "edges.txt"
+
+    def digest(content: str = "", **mixing: Any) -> str:
+        path.write_text(content)
+        return build_mixing(_settings(kind="gossip", **mixing), OneProcess(8), START).digest
+
+    ring = "\n".join(f"{i} {(i + 1) % 8}" for i in range(8))
+    found = [
+        digest(),
+        digest(topology="torus"),
+        digest(weights="max-degree", topology="grid"),
+        digest(weights="metropolis", topology="grid"),
+        digest(rounds=2),
+        digest(period=2),
+        digest(discriminator_rounds=2),
+        digest(topology="random-matching", topology_seed=1),
+        digest(topology="random-matching", topology_seed=2),
+        digest(f"{ring}\n0 4", topology="custom", file=str(path)),
+        digest(f"{ring}\n0 3", topology="custom", file=str(path)),
+    ]
+    assert len(set(found)) == len(found)
+    assert digest(ring, topology="custom", file=str(path)) == digest()  # the same matrices
 
 
 @pytest.mark.parametrize(

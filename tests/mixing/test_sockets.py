@@ -18,7 +18,8 @@ from torch import Tensor
 from gossipgan.errors import UserError
 from gossipgan.mixing import sockets
 from gossipgan.mixing.connections import HEADER, UNASKED, LostProcessError
-from gossipgan.mixing.sockets import TOKEN_BYTES, Parcel, Sockets, listen
+from gossipgan.mixing.placement import Parcel
+from gossipgan.mixing.sockets import TOKEN_BYTES, Sockets, listen
 
 HOST = "127.0.0.1"
 TOKEN = bytes(range(TOKEN_BYTES))

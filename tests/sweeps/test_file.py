@@ -11,6 +11,7 @@ from .conftest import MakeSweep
 
 ROOT = Path(__file__).parents[2]
 BUDGET = "budget: {trials: 3}\n"
+SEVERAL = "space: {lookahead.k: {int: [2, 5]}}\nobjectives: [{metric: fid}, {metric: bytes}]\n" + BUDGET
 
 
 @pytest.mark.parametrize("name", ["lookahead", "decentralized"])
@@ -42,8 +43,9 @@ def test_a_baseline_sees_as_many_pictures_as_the_trials(make_sweep: MakeSweep) -
 
 def test_what_is_left_out_is_the_params_files(make_sweep: MakeSweep) -> None:
     sweep = make_sweep("space: {lookahead.k: {int: [2, 5]}}\nbudget: {trials: 3}")
-    assert (sweep.experiment, sweep.seeds, sweep.baselines, sweep.iterate) == ("baseline", (3,), ("baseline",), "ema")
-    assert sweep.settings.objective.minimize
+    assert (sweep.experiment, sweep.seeds, sweep.baselines) == ("baseline", (3,), ("baseline",))
+    (objective,) = sweep.objectives
+    assert (objective.metric, objective.iterate, objective.minimize) == ("fid", "ema", True)
 
 
 def test_enqueued_settings_stand_over_the_base_and_experiments_are_read_whole(make_sweep: MakeSweep) -> None:
@@ -93,6 +95,18 @@ def test_enqueued_settings_stand_over_the_base_and_experiments_are_read_whole(ma
             "space: {lookahead.k: {int: [2, 5]}}\nobjective: {iterate: slow}\npruner: none\n" + BUDGET,
             "has no slow iterate",
         ),
+        (
+            "space: {lookahead.k: {int: [2, 5]}}\nobjective: {metric: bytes, iterate: ema}\n" + BUDGET,
+            "objective: iterate: bytes are sent by a run",
+        ),
+        ("space: {lookahead.k: {int: [2, 5]}}\nobjective: {metric: bytes}\n" + BUDGET, "pruner.kind: curves show fid"),
+        (SEVERAL + "objective: {metric: fid}\npruner: none\n", "objective or objectives is wanted, not both"),
+        (SEVERAL, "trials of several objectives are not pruned; say pruner: none"),
+        (SEVERAL + "pruner: none\nsampler: cma-es\n", "cma-es knows one objective; use tpe"),
+        (SEVERAL.replace("bytes", "seconds") + "pruner: none\n", "objectives.1.metric: input should be 'fid'"),
+        (SEVERAL.replace("bytes", "fid") + "pruner: none\n", "objectives: each once"),
+        (SEVERAL.replace("metric: bytes", "metrik: bytes") + "pruner: none\n", "did you mean 'metric'?"),
+        (SEVERAL.replace("bytes", "is, iterate: slow") + "pruner: none\n", "has no slow iterate"),
         ("space: {lookahead.k: {int: [2, 5]}}\nexperiment: gosip\n" + BUDGET, "did you mean 'gossip'?"),
         ("space: {lookahead.k: {int: [2, 5]}}\nbaselines: [basline]\n" + BUDGET, "did you mean 'baseline'?"),
         ("space: {lookahead.k: {int: [2, 5]}}\nenqueue: [{lookahead.k: 9}]\n" + BUDGET, "9 lies outside the space"),

@@ -19,7 +19,7 @@ def _text(low: int = 2, kind: str = "joint", metric: str = "fid", trials: int = 
 
 
 def _choose(storage: StudyStorage, sweep: Sweep, *, digest: str = "digest", fork: bool = False) -> str:
-    return choose_study(storage, sweep, digest, "fid_digits_2000_ema", fork=fork)
+    return choose_study(storage, sweep, digest, ["fid_digits_2000_ema"], fork=fork)
 
 
 def _finish(storage: StudyStorage, sweep: Sweep, name: str, trials: int) -> list[int]:

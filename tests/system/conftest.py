@@ -53,9 +53,9 @@ def run(command: str, folder: Path, *, status: int = 0) -> subprocess.CompletedP
     return done
 
 
-def wait_until(condition: Callable[[], object], process: "subprocess.Popen[str]") -> None:
-    """Wait for something that a running process does; fail if it ends first or takes two minutes."""
-    deadline = time.monotonic() + 120
+def wait_until(condition: Callable[[], object], process: "subprocess.Popen[str]", seconds: float = 120) -> None:
+    """Wait for something that a running process does; fail if it ends first or takes longer."""
+    deadline = time.monotonic() + seconds
     while not condition():
         assert process.poll() is None, "ended too early"
         assert time.monotonic() < deadline

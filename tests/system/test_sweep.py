@@ -4,65 +4,36 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import time
-from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import optuna
 import pytest
 
-from gossipgan.sweeps import StudyStorage, SweepView, TrialView, default_url, view
-
-from .conftest import environment, run
+from .conftest import run
+from .sweeping import (
+    PARAMS,
+    RANDOM,
+    gone,
+    has_checkpoint,
+    look,
+    make_sweep_project,
+    processes,
+    start,
+    trials_of,
+    wait_until,
+    write,
+)
 
 pytestmark = [
     pytest.mark.system,
     pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="finds processes as Linux shows them"),
 ]
 
-PARAMS = """
-data: {limit: 400, held_out: 200}
-extractor: {width: 4, features: 8, epochs: 1}
-game: {width: 4, latent: 8}
-averaging: {ema_half_life: 5}
-training:
-  steps: 24
-  batch: 8
-  threads: 1
-  device: cpu
-  log_every: 4
-  evaluate_every: 8
-  sample_every: 24
-  checkpoint_every: 4
-evaluation: {samples: 100, kid_subset_size: 50, kid_subsets: 2, batch: 100}
-seeds: [1]
-experiments:
-  # what all others are compared with
-  baseline: {}   # as the sections are
-"""
-
-RANDOM = """
-space:
-  lookahead.kind: joint
-  lookahead.k: {int: [2, 8]}
-  lookahead.alpha: {float: [0.2, 1.0]}
-  optimizer.generator.lr: {float: [1e-4, 1e-2], log: true}
-  optimizer.discriminator.lr: {same_as: optimizer.generator.lr}
-sampler: random
-pruner: none
-baselines: []
-"""
-
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("sweeps") / "project"
-    path.mkdir()
-    (path / "params.yaml").write_text(PARAMS)
-    run("gossipgan prepare", path)
-    run("gossipgan extractor", path)
+    make_sweep_project(path)
     return path
 
 
@@ -72,79 +43,27 @@ def folder(prepared: Path, tmp_path: Path) -> Path:
     return tmp_path / "project"
 
 
-def _write(folder: Path, name: str, text: str) -> None:
-    (folder / "sweeps").mkdir(exist_ok=True)
-    (folder / "sweeps" / f"{name}.yaml").write_text(text)
-
-
-def _start(command: str, folder: Path) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        command.split(), cwd=folder, env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-
-
-def _view(folder: Path, name: str) -> SweepView:
-    with closing(StudyStorage(default_url(folder), create=False)) as storage:
-        return view(storage, name, folder / "work" / "sweeps")
-
-
-def _trials(folder: Path, name: str) -> tuple[TrialView, ...]:
-    return _view(folder, name).trials
-
-
-def _processes(folder: Path, output: str = "") -> list[int]:
-    """Processes that live in a folder, of whose output the file's name ends like this."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            if (path / "cwd").readlink() == folder.resolve() and str((path / "fd/1").readlink()).endswith(output):
-                found.append(int(path.name))
-        except OSError:
-            continue
-    return found
-
-
-def _gone(folder: Path) -> bool:
-    deadline = time.monotonic() + 20
-    while _processes(folder) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return not _processes(folder)
-
-
-def wait_until(condition: Callable[[], object], process: "subprocess.Popen[str]") -> None:
-    """As every system test waits, but longer: a sweep has several processes to start."""
-    deadline = time.monotonic() + 600
-    while not condition():
-        assert process.poll() is None, "ended too early"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def _has_checkpoint(folder: Path, trial: str) -> Callable[[], bool]:
-    return lambda: bool(list(folder.glob(f"work/sweeps/*/{trial}/seed-1/checkpoints/step-*")))
-
-
 def test_killed_trial_worker_and_supervisor_change_nothing_of_the_outcome(folder: Path, tmp_path: Path) -> None:
     whole = tmp_path / "whole"
     text = RANDOM.replace("space:", "space:\n  training.steps: 40") + "budget: {trials: 3}\n"
-    _write(folder, "small", text)
+    write(folder, "small", text)
     shutil.copytree(folder, whole)
     run("gossipgan sweep run sweeps/small.yaml", whole)
-    expected = [(one.settings, one.score) for one in _trials(whole, "small")]
+    expected = [(one.settings, one.score) for one in trials_of(whole, "small")]
 
-    process = _start("gossipgan sweep run sweeps/small.yaml", folder)
+    process = start("gossipgan sweep run sweeps/small.yaml", folder)
     for trial, output in (("trial-0", "trial-0/seed-1.log"), ("trial-1", "worker-0.log")):
-        wait_until(_has_checkpoint(folder, trial), process)
-        (victim,) = _processes(folder, output)
+        wait_until(has_checkpoint(folder, trial), process)
+        (victim,) = processes(folder, output)
         os.kill(victim, signal.SIGKILL)
-    wait_until(_has_checkpoint(folder, "trial-2"), process)
+    wait_until(has_checkpoint(folder, "trial-2"), process)
     process.kill()
     process.wait()
-    assert _gone(folder)
-    assert [one.state for one in _trials(folder, "small")] == ["ok", "ok", "interrupted"]
+    assert gone(folder)
+    assert [one.state for one in trials_of(folder, "small")] == ["ok", "ok", "interrupted"]
 
     run("gossipgan sweep resume small", folder)
-    trials = _trials(folder, "small")
+    trials = trials_of(folder, "small")
     assert [(one.settings, one.score) for one in trials] == expected
     assert [one.state for one in trials] == ["ok"] * 3
     assert len({json.dumps(one.settings) for one in trials}) == 3
@@ -152,30 +71,30 @@ def test_killed_trial_worker_and_supervisor_change_nothing_of_the_outcome(folder
         clock = Path(one.folder) / "seed-1" / "clock.jsonl"
         times = [json.loads(line)["seconds"] for line in clock.read_text().splitlines()]
         assert times == sorted(times)
-    assert _gone(folder)
+    assert gone(folder)
 
 
 def test_four_workers_on_a_fresh_storage_do_exactly_the_budget_even_if_all_are_killed(folder: Path) -> None:
-    _write(folder, "small", RANDOM + "budget: {trials: 6}\n")
-    process = _start("gossipgan sweep run sweeps/small.yaml --workers 4", folder)
+    write(folder, "small", RANDOM + "budget: {trials: 6}\n")
+    process = start("gossipgan sweep run sweeps/small.yaml --workers 4", folder)
     wait_until(lambda: list(folder.glob("work/sweeps/small/*/seed-1/result.json")), process)
     process.kill()
     process.wait()
-    assert _gone(folder)
-    before = {one.number: one.score for one in _trials(folder, "small") if one.state == "ok"}
+    assert gone(folder)
+    before = {one.number: one.score for one in trials_of(folder, "small") if one.state == "ok"}
 
     run("gossipgan sweep run sweeps/small.yaml --workers 4", folder)
-    trials = _trials(folder, "small")
+    trials = trials_of(folder, "small")
     assert [one.number for one in trials] == list(range(6))
     assert [one.state for one in trials] == ["ok"] * 6
     assert before.items() <= {one.number: one.score for one in trials}.items()
     assert len({json.dumps(one.settings) for one in trials}) == 6
 
     run("gossipgan sweep run sweeps/small.yaml --workers 4", folder)
-    assert len(_trials(folder, "small")) == 6
+    assert len(trials_of(folder, "small")) == 6
     run("gossipgan sweep resume small --workers 4 --trials 7", folder)
-    assert _view(folder, "small").counts == {"ok": 7}
-    assert _gone(folder)
+    assert look(folder, "small").counts == {"ok": 7}
+    assert gone(folder)
 
 
 def test_ctrl_c_puts_trials_back_and_the_winner_is_had_again_by_train(folder: Path) -> None:
@@ -189,22 +108,22 @@ def test_ctrl_c_puts_trials_back_and_the_winner_is_had_again_by_train(folder: Pa
     for short, long in slower.items():
         text = text.replace(short, long)
     (folder / "params.yaml").write_text(text)
-    _write(folder, "small", RANDOM.replace("baselines: []", "") + "budget: {trials: 2}\n")
-    process = _start("gossipgan sweep run sweeps/small.yaml", folder)
-    wait_until(_has_checkpoint(folder, "trial-0"), process)
+    write(folder, "small", RANDOM.replace("baselines: []", "") + "budget: {trials: 2}\n")
+    process = start("gossipgan sweep run sweeps/small.yaml", folder)
+    wait_until(has_checkpoint(folder, "trial-0"), process)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 130
     assert errors.startswith("gossipgan: interrupted")
     assert errors.count("\n") == 1
-    assert _gone(folder)
-    assert _view(folder, "small").counts == {"stopped": 1}
+    assert gone(folder)
+    assert look(folder, "small").counts == {"stopped": 1}
 
     done = run("gossipgan sweep resume small", folder)
     assert "baseline-baseline: ok" in done.stdout
-    assert _view(folder, "small").counts == {"ok": 2}
+    assert look(folder, "small").counts == {"ok": 2}
     best = json.loads(run("gossipgan sweep best small --json", folder).stdout)
-    assert best["score"] == min(one.score for one in _trials(folder, "small") if one.score is not None)
+    assert best["score"] == min(one.score for one in trials_of(folder, "small") if one.score is not None)
     listed = json.loads(run("gossipgan sweep trials small --json", folder).stdout)
     assert [one["name"] for one in listed] == ["baseline-baseline", "trial-0", "trial-1"]
 
@@ -223,7 +142,7 @@ def test_ctrl_c_puts_trials_back_and_the_winner_is_had_again_by_train(folder: Pa
 
 
 def test_divergence_is_told_as_the_worst_and_a_known_setting_is_not_run_again(folder: Path) -> None:
-    _write(
+    write(
         folder,
         "wild",
         """
@@ -233,7 +152,7 @@ def test_divergence_is_told_as_the_worst_and_a_known_setting_is_not_run_again(fo
         """,
     )
     assert "space.game: no such setting" in run("gossipgan sweep run sweeps/wild.yaml", folder, status=2).stderr
-    _write(
+    write(
         folder,
         "wild",
         """
@@ -251,7 +170,7 @@ def test_divergence_is_told_as_the_worst_and_a_known_setting_is_not_run_again(fo
         """,
     )
     run("gossipgan sweep run sweeps/wild.yaml --workers 2", folder)
-    trials = _trials(folder, "wild")
+    trials = trials_of(folder, "wild")
     assert len(trials) == 6
     run_really = {one.settings["optimizer.generator.lr"]: one for one in trials if one.duplicate_of is None}
     assert len([one for one in trials if one.duplicate_of is None]) == 2
@@ -266,20 +185,20 @@ def test_divergence_is_told_as_the_worst_and_a_known_setting_is_not_run_again(fo
     assert told[10.0] is not None
     assert told[10.0] >= run_really[0.001].score
     assert {trial.state.name for trial in study.trials} == {"COMPLETE"}
-    best = _view(folder, "wild").best
+    best = look(folder, "wild").best
     assert best is not None
     assert best.settings["optimizer.generator.lr"] == 0.001
 
 
 def test_a_changed_space_is_refused_by_name_and_forked_on_request(folder: Path) -> None:
-    _write(folder, "small", RANDOM + "budget: {trials: 2}\n")
+    write(folder, "small", RANDOM + "budget: {trials: 2}\n")
     run("gossipgan sweep run sweeps/small.yaml --workers 2", folder)
-    _write(folder, "small", RANDOM.replace("int: [2, 8]", "int: [2, 9]") + "budget: {trials: 1}\n")
+    write(folder, "small", RANDOM.replace("int: [2, 8]", "int: [2, 9]") + "budget: {trials: 1}\n")
     refused = run("gossipgan sweep run sweeps/small.yaml", folder, status=2).stderr
     assert 'space.lookahead.k was {"int": [2, 8]}, is {"int": [2, 9]}' in refused
     assert refused.count("\n") == 1
     run("gossipgan sweep run sweeps/small.yaml --fork", folder)
-    forked = _trials(folder, "small-2")
+    forked = trials_of(folder, "small-2")
     assert [one.source for one in forked] == ["small/0", "small/1", None]
-    assert [one.score for one in forked[:2]] == [one.score for one in _trials(folder, "small")]
+    assert [one.score for one in forked[:2]] == [one.score for one in trials_of(folder, "small")]
     assert "nothing has changed" in run("gossipgan sweep run sweeps/small.yaml --fork", folder, status=2).stderr

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from gossipgan.config import Settings
+from gossipgan.config import DataSettings, Settings
+from gossipgan.data import prepare
 from gossipgan.runs import Journal, RunDirectory, write_atomic
 from gossipgan.tracking import quiet_environment
 
@@ -42,7 +43,10 @@ def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def build(tmp_path: Path, empty_store: Path) -> Build:
-    """Builds a project's folder with runs of ``experiments`` at ``seeds``; ``fresh``: no store as yet."""
+    """Builds a project's folder with runs of ``experiments`` at ``seeds``.
+
+    ``fresh``: no store of MLflow's as yet; ``data_limit``: prepared pictures, which the runs were trained on.
+    """
 
     def make(
         experiments: tuple[str, ...] = ("baseline",),
@@ -50,13 +54,18 @@ def build(tmp_path: Path, empty_store: Path) -> Build:
         outcome: str = "ok",
         entries: int = 40,
         fresh: bool = False,
+        data_limit: int | None = None,
         **overrides: dict[str, object],
     ) -> Path:
         if not fresh:
             shutil.copy(empty_store, tmp_path / "mlflow.db")
+        digest = "ab" * 32
+        if data_limit is not None:
+            settings = DataSettings(limit=data_limit, held_out=data_limit // 3)
+            digest = prepare(settings, tmp_path / "data" / "prepared").digest
         for experiment in experiments:
             for seed in seeds:
-                _run(tmp_path, experiment, seed, outcome, entries, overrides)
+                _run(tmp_path, experiment, seed, outcome, entries, overrides, digest)
         write_atomic(tmp_path / "extractor" / "extractor.json", json.dumps({"held_out_accuracy": 0.98}))
         return tmp_path
 
@@ -64,11 +73,17 @@ def build(tmp_path: Path, empty_store: Path) -> Build:
 
 
 def _run(
-    root: Path, experiment: str, seed: int, outcome: str, entries: int, overrides: dict[str, dict[str, object]]
+    root: Path,
+    experiment: str,
+    seed: int,
+    outcome: str,
+    entries: int,
+    overrides: dict[str, dict[str, object]],
+    digest: str,
 ) -> None:
     given = {"lookahead": {"kind": "joint"}} if experiment == "lookahead" else {}
     run = RunDirectory(root / "runs" / experiment / f"seed-{seed}")
-    run.write_settings(Settings.model_validate({**given, **overrides}), seed, "ab" * 32, experiment)
+    run.write_settings(Settings.model_validate({**given, **overrides}), seed, digest, experiment)
     fingerprint = run.read_settings()[1]["fingerprint"]
     journal = Journal(run.journal)
     live = RunDirectory(root / "work" / experiment / f"seed-{seed}" / fingerprint[:12])
@@ -92,7 +107,7 @@ def _run(
         images=entries * 3200,
         fingerprint=fingerprint,
         seed=seed,
-        data="ab" * 32,
+        data=digest,
         parameters={},
     )
     metrics = {"outcome": outcome, **METRICS}

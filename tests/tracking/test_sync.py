@@ -1,6 +1,7 @@
 import json
 import math
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -106,6 +107,24 @@ def test_a_view_that_was_cut_short_or_is_out_of_date_is_made_anew(build: Build) 
     assert len(_runs(root, "run")) == 2
     assert runs["1"].info.run_id != cut.info.run_id
     assert runs["2"].data.metrics["final/fid_digits_2000_ema"] == 9.5
+
+
+def test_the_pipeline_and_the_command_show_the_same_whatever_else_lies_in_runs(build: Build) -> None:
+    root = build(experiments=("baseline", "dropped"), data_limit=60)
+    compared: dict[str, Any] = {"experiments": ["baseline"], "seeds": [1]}
+    stage = sync(root, tracking=TRACKING, **compared)
+    assert stage.written == ("baseline/seed-1",)
+    (run,) = _runs(root, "run")
+    (data,) = run.inputs.dataset_inputs
+    assert json.loads(data.dataset.profile) == {"train": 60, "held_out": 20}
+    command = sync(root, tracking=TRACKING, **compared, others=True)
+    assert (command.written, command.unchanged) == (("dropped/seed-1",), ("baseline/seed-1",))
+    again = sync(root, tracking=TRACKING, **compared)
+    assert (again.written, again.parent_id) == ((), stage.parent_id)
+    parents = {r.data.tags["gossipgan.experiment"]: r.data.tags.get("mlflow.parentRunId") for r in _runs(root, "run")}
+    assert parents == {"baseline": stage.parent_id, "dropped": None}
+    shutil.rmtree(root / "data")  # what was shown of it is not taken back
+    assert sync(root, tracking=TRACKING, **compared).written == ()
 
 
 def test_a_new_comparison_takes_the_runs_along(build: Build) -> None:

@@ -201,6 +201,19 @@ def test_dposg_over_matrices_that_change_is_refused(topology: str, tmp_path: Pat
         _train(tmp_path / "run", settings, store, ruler)
 
 
+def test_a_run_is_not_gone_on_with_when_its_graph_has_changed(tmp_path: Path, store: Store, ruler: Ruler) -> None:
+    edges = tmp_path / "edges.txt"
+    edges.write_text("0 1\n1 2\n2 3\n")
+    settings = small(**_several(kind="gossip", topology="custom", file=str(edges)))
+    whole = _train(tmp_path / "whole", settings, store, ruler)
+    _interrupt(whole, tmp_path / "run", step=15)
+    edges.write_text("0 1\n1 2\n2 3\n3 0\n")
+    with pytest.raises(UserError, match="holds another run"):
+        _train(tmp_path / "run", settings, store, ruler)
+    edges.write_text("0 1\n1 2\n2 3\n")
+    assert _content(_train(tmp_path / "run", settings, store, ruler)) == _content(whole)
+
+
 def test_every_learner_is_scored_beside_the_mean(tmp_path: Path, store: Store, ruler: Ruler) -> None:
     settings = small(**_several(kind="gossip"))
     run = _train(tmp_path / "run", settings, store, ruler)

@@ -53,7 +53,7 @@ def spectrum(
     from gossipgan.evaluation import NotFiniteField, end_of_training, game_spectrum
     from gossipgan.reports.spectrum_plot import png
     from gossipgan.runs import Project, RunDirectory, write_atomic, write_json
-    from gossipgan.tracking import DatasetInfo, show_run
+    from gossipgan.tracking import show_run
     from gossipgan.training import set_up_device
 
     if not 1 <= top <= _MOST:
@@ -94,9 +94,7 @@ def spectrum(
         typer.echo(f"{name}, {point.iterate} weights of G; losses on {wanted} pictures")
         _print(found)
         typer.echo(f"written: {run.spectrum} and {run.spectrum_plot.name}")
-    counts = {str(split): count for split, count in store.manifest.counts.items()}
-    dataset = DatasetInfo(store.manifest.source, store.digest, counts)
-    warning = show_run(run, tracking=tracking, root=params.parent.resolve(), dataset=dataset)
+    warning = show_run(run, tracking=tracking, root=params.parent.resolve())
     if warning is not None:
         typer.echo(f"warning: {warning}", err=True)
 

@@ -3,7 +3,7 @@
 import json
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -11,8 +11,11 @@ from gossipgan.cli.options import PARAMS, Params
 from gossipgan.config import load_params
 from gossipgan.errors import UserError
 
+#: Who starts workers.
+Launcher = Literal["local", "slurm"]
+
 if TYPE_CHECKING:
-    from gossipgan.sweeps import Ended, StudyStorage, SweepView, TrialView
+    from gossipgan.sweeps import Ended, Options, StudyStorage, SweepView, TrialView
 
 app = typer.Typer(help="Search for the best settings.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -22,11 +25,15 @@ Storage = Annotated[
     typer.Option(
         "--storage",
         metavar="URL",
+        envvar="GOSSIPGAN_STORAGE",
         help="sqlite:///FILE or postgresql+psycopg://USER@HOST/NAME; default: sweeps.db beside the params file.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Workers = Annotated[int, typer.Option("--workers", min=1, metavar="N", help="Trials at a time.")]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", min=1, metavar="N", help="Trials at a time; default: as many as --devices has places."),
+]
 Trials = Annotated[
     int | None, typer.Option("--trials", min=1, metavar="N", help="Trials in all, instead of the file's budget.")
 ]
@@ -37,40 +44,119 @@ Devices = Annotated[
     str | None,
     typer.Option("--devices", metavar="0,1", help="GPUs, dealt to the workers in turn; default: each sees all."),
 ]
+PerTrial = Annotated[
+    int | None, typer.Option("--devices-per-trial", min=1, metavar="K", help="GPUs of one trial; default: 1.")
+]
+PerDevice = Annotated[
+    int | None,
+    typer.Option("--trials-per-device", min=1, metavar="M", help="Trials on one GPU at a time; default: 1."),
+]
+TrialProcesses = Annotated[
+    int | None,
+    typer.Option(
+        "--processes", min=1, metavar="N", help="Host a trial's learners in so many processes; default: the file's."
+    ),
+]
+Launch = Annotated[
+    Launcher, typer.Option("--launcher", help="Workers are processes of this machine, or jobs of a Slurm cluster.")
+]
+Slurm = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--slurm",
+        metavar="KEY=VALUE",
+        help="An option of sbatch for the jobs, such as partition=gpu or gpus-per-node=1; may be given again.",
+    ),
+]
 
 
 @app.command()
 def run(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The sweep, such as sweeps/lookahead.yaml.")],
-    workers: Workers = 1,
+    workers: Workers = None,
     trials: Trials = None,
     timeout: Timeout = None,
     storage: Storage = None,
     devices: Devices = None,
+    devices_per_trial: PerTrial = None,
+    trials_per_device: PerDevice = None,
+    processes: TrialProcesses = None,
     fork: Annotated[
         bool,
         typer.Option(
             "--fork", help="Where the space has changed: begin a new study, warm-started with the old trials."
         ),
     ] = False,
+    launcher: Launch = "local",
+    slurm: Slurm = None,
     params: Params = PARAMS,
 ) -> None:
     """Run a sweep until its budget is spent. Stopped in any way, the same command goes on with it."""
-    _run(file, workers, trials, timeout, storage, devices, fork, params)
+    places = _places(devices, devices_per_trial, trials_per_device)
+    options = _options(workers, trials, timeout, storage, places, processes, params)
+    _run(file, options._replace(fork=fork, launcher=launcher, slurm=_slurm(launcher, slurm)), params)
 
 
 @app.command()
 def resume(
     name: Name,
-    workers: Workers = 1,
+    workers: Workers = None,
     trials: Trials = None,
     timeout: Timeout = None,
     storage: Storage = None,
     devices: Devices = None,
+    devices_per_trial: PerTrial = None,
+    trials_per_device: PerDevice = None,
+    processes: TrialProcesses = None,
+    launcher: Launch = "local",
+    slurm: Slurm = None,
     params: Params = PARAMS,
 ) -> None:
     """Go on with a sweep, by the file that it was begun with."""
-    _run(params.parent / _view(name, storage, params).file, workers, trials, timeout, storage, devices, False, params)
+    file = params.parent / _view(name, storage, params).file
+    places = _places(devices, devices_per_trial, trials_per_device)
+    options = _options(workers, trials, timeout, storage, places, processes, params)
+    _run(file, options._replace(launcher=launcher, slurm=_slurm(launcher, slurm)), params)
+
+
+@app.command()
+def work(
+    name: Name,
+    workers: Workers = None,
+    timeout: Timeout = None,
+    storage: Storage = None,
+    devices: Devices = None,
+    devices_per_trial: PerTrial = None,
+    trials_per_device: PerDevice = None,
+    processes: TrialProcesses = None,
+    params: Params = PARAMS,
+) -> None:
+    """Take trials of a sweep that was begun on another machine, until none is left; SIGTERM puts them back.
+
+    This machine needs the same project: the params and sweep files, and the same data and extractor.
+    """
+    from rich.console import Console
+
+    from gossipgan.sweeps import report_sweep, summary, work_on_sweep
+
+    places = _places(devices, devices_per_trial, trials_per_device)
+    options = _options(workers, None, timeout, storage, places, processes, params)
+    with report_sweep(Console()) as show:
+        ended: Ended = work_on_sweep(name, load_params(params), options, show)
+    for line in summary(_view(name, options.url, params)):
+        typer.echo(line)
+    _explain(ended, params)
+
+
+@app.command()
+def fork(name: Name, storage: Storage = None, params: Params = PARAMS) -> None:
+    """Where a sweep's file has changed: begin a new study, warm-started with its trials, and run nothing yet."""
+    from gossipgan.sweeps import default_url, fork_sweep
+
+    file = params.parent / _view(name, storage, params).file
+    made = fork_sweep(file, load_params(params), storage or default_url(params.parent))
+    known = sum(one.source is not None for one in _view(made, storage, params).trials)
+    typer.echo(f"{made}: begun, knowing {known} trials; gossipgan sweep resume {made} runs it")
 
 
 @app.command()
@@ -111,9 +197,18 @@ def trials(name: Name, storage: Storage = None, params: Params = PARAMS, as_json
 
 @app.command()
 def best(name: Name, storage: Storage = None, params: Params = PARAMS, as_json: AsJson = False) -> None:
-    """Show the best trial of a sweep."""
+    """Show the best trial of a sweep; of several objectives, the trials of which no other is better in all."""
+    from gossipgan.sweeps import describe_settings, describe_values
+
     sweep = _view(name, storage, params)
     winner = _winner(sweep, None)
+    if len(sweep.objectives) > 1:
+        if as_json:
+            typer.echo(json.dumps([one.as_dict() for one in sweep.front], indent=2))
+            return
+        for one in sweep.front:
+            typer.echo(f"{one.name}: {describe_values(one, sweep)} ({describe_settings(one)})")
+        return
     if as_json:
         typer.echo(json.dumps(winner.as_dict(), indent=2))
         return
@@ -160,48 +255,185 @@ def export(
     typer.echo(f"{params}: experiments.{written}: {winner.name}, {sweep.metric} {winner.score} at seed {seeds}")
 
 
-def _run(
-    file: Path,
-    workers: int,
+@app.command()
+def report(
+    name: Name,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FOLDER", help="Where to; default: reports/sweeps/NAME beside the params file."),
+    ] = None,
+    storage: Storage = None,
+    params: Params = PARAMS,
+    as_json: AsJson = False,
+) -> None:
+    """Write a page about a sweep, finished or not: report.html, its plots as PNG, and report.json."""
+    from gossipgan.reports.sweep import write
+
+    root = params.parent.resolve()
+    with closing(_open(storage, params)) as opened:
+        written = write(opened, name, root / "work" / "sweeps", out or params.parent / "reports" / "sweeps" / name)
+    if as_json:
+        typer.echo(json.dumps(written.content, indent=2))
+        return
+    for line in (written.content["conclusion"], written.content["caveat"]):
+        if line:
+            typer.echo(line)
+    typer.echo(f"report: {written.html}")
+
+
+@app.command()
+def confirm(
+    name: Name,
+    top: Annotated[int, typer.Option("--top", min=1, metavar="N", help="How many of its best settings.")] = 3,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, metavar="N", help="How many fresh seeds.")] = 5,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against",
+            metavar="SWEEP",
+            help="The baseline is the best of this sweep, over its own settings; default: the sweep's baselines.",
+        ),
+    ] = None,
+    workers: Annotated[int, typer.Option("--workers", min=1, metavar="N", help="Runs at a time.")] = 1,
+    storage: Storage = None,
+    steps: Annotated[
+        int | None,
+        typer.Option("--steps", min=1, metavar="N", help="Iterations; default: the params file's for the experiment."),
+    ] = None,
+    params: Params = PARAMS,
+    as_json: AsJson = False,
+) -> None:
+    """Run the best settings and the baseline again, on fresh seeds at the full budget, and say what that shows.
+
+    Stopped in any way, the same command goes on with it.
+    """
+    from rich.console import Console
+
+    from gossipgan.sweeps import ConfirmOptions, default_url, report_jobs
+    from gossipgan.sweeps import confirm as confirm_sweep
+
+    options = ConfirmOptions(name, top, seeds, against, steps, workers, storage or default_url(params.parent))
+    with report_jobs(Console(stderr=as_json)) as show:
+        confirmation = confirm_sweep(options, load_params(params), show)
+    from gossipgan.reports.confirmation import lines, write_confirmation
+
+    content = write_confirmation(params.parent, confirmation)
+    typer.echo(json.dumps(content, indent=2) if as_json else "\n".join(lines(content)))
+
+
+@app.command()
+def sync(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The sweep; default: all of them.")] = None,
+    storage: Storage = None,
+    params: Params = PARAMS,
+) -> None:
+    """Write sweeps to MLflow, where they are missing or differ, and close what no longer runs; may be repeated."""
+    from gossipgan.sweeps import default_url, sweep_names, sync_sweep
+
+    root, tracking = params.parent.resolve(), load_params(params).shared_settings().tracking
+    if not tracking.mlflow:
+        raise UserError(f"{params}: tracking.mlflow is false: nothing is written to MLflow")
+    with closing(_open(storage, params)) as opened:
+        names = [name] if name is not None else sweep_names(opened)
+    for one in names:
+        shown = sync_sweep(one, storage or default_url(params.parent), tracking=tracking, root=root)
+        closed = f"; closed: {', '.join(shown.closed)}" if shown.closed else ""
+        typer.echo(f"{one}: {len(shown.written)} trials written, {len(shown.unchanged)} already there{closed}")
+        if shown.warning is not None:
+            _warn(shown.warning)
+            raise typer.Exit(1)
+
+
+def _warn(line: str) -> None:
+    typer.echo(f"warning: {line}", err=True)
+
+
+def _places(devices: str | None, per_trial: int | None, trials_per_device: int | None) -> tuple[str, ...]:
+    from gossipgan.sweeps import deal
+
+    if devices is not None:
+        return deal(
+            [one.strip() for one in devices.split(",")], per_trial=per_trial, trials_per_device=trials_per_device
+        )
+    if per_trial is not None or trials_per_device is not None:
+        raise UserError("--devices-per-trial and --trials-per-device go with --devices, such as --devices 0,1")
+    return ()
+
+
+def _options(
+    workers: int | None,
     trials: int | None,
     timeout: str | None,
     storage: str | None,
-    devices: str | None,
-    fork: bool,
+    places: tuple[str, ...],
+    processes: int | None,
     params: Path,
-) -> None:
-    from rich.console import Console
-
-    from gossipgan.sweeps import Options, default_url, report_sweep, run_sweep, seconds, summary
+) -> "Options":
+    from gossipgan.sweeps import Options, default_url, seconds
 
     try:
         limit = None if timeout is None else seconds(timeout)
     except ValueError as error:
         raise UserError(f"--timeout: {error}") from None
-    dealt = tuple(one.strip() for one in devices.split(",")) if devices is not None else ()
-    if not all(one.isdecimal() for one in dealt):
-        raise UserError(f"--devices {devices}: numbers of GPUs are wanted, such as 0,1")
-    options = Options(
-        workers=workers,
+    return Options(
+        workers=workers or len(places) or 1,
         trials=trials,
         timeout=limit,
         url=storage or default_url(params.parent),
-        devices=dealt,
-        fork=fork,
+        devices=places,
+        fork=False,
+        processes=processes,
     )
-    with report_sweep(Console()) as show:
-        ended: Ended = run_sweep(file, load_params(params), options, show)
-    for line in summary(_view(ended.study, storage, params)):
+
+
+def _run(file: Path, options: "Options", params: Path) -> None:
+    from rich.console import Console
+
+    from gossipgan.sweeps import follow_sweep, report_sweep, run_sweep, summary
+
+    loaded = load_params(params)
+    root, tracking = params.parent.resolve(), loaded.shared_settings().tracking
+    with (
+        follow_sweep(root=root, url=options.url, tracking=tracking, warn=_warn) as shown,
+        report_sweep(Console()) as show,
+    ):
+
+        def look(sweep: "SweepView") -> None:
+            show(sweep)
+            shown(sweep)
+
+        ended: Ended = run_sweep(file, loaded, options, look)
+    for line in summary(_view(ended.study, options.url, params)):
         typer.echo(line)
+    if ended.why == "terminated":
+        raise KeyboardInterrupt
+    _explain(ended, params)
+
+
+def _explain(ended: "Ended", params: Path) -> None:
+    """Say why a start of a sweep ended before its budget was spent."""
     if ended.why == "interrupted":
         raise KeyboardInterrupt
     if ended.why == "workers":
         raise UserError(
-            f"{ended.study}: the workers died again and again; see "
-            f"{params.parent / 'work' / 'sweeps' / ended.study / 'worker-0.log'}"
+            f"{ended.study}: the workers died again and again; see what they said in "
+            f"{params.parent / 'work' / 'sweeps' / ended.study} (worker*.log, slurm/*.out)"
         )
     if ended.why != "done":
         typer.echo(f"stopped ({ended.why}); gossipgan sweep resume {ended.study} goes on with it")
+
+
+def _slurm(launcher: Launcher, given: list[str] | None) -> dict[str, str]:
+    """sbatch's options by name."""
+    if given and launcher != "slurm":
+        raise UserError("--slurm goes with --launcher slurm")
+    options = {}
+    for one in given or ():
+        key, found, value = one.removeprefix("--").partition("=")
+        if not key or not found or not value or not key.replace("-", "").replace("_", "").isalnum():
+            raise UserError(f"--slurm {one}: KEY=VALUE is wanted, such as partition=gpu")
+        options[key] = value
+    return options
 
 
 def _open(storage: str | None, params: Path) -> "StudyStorage":

@@ -15,15 +15,23 @@ def _group() -> None:
 
 @app.command()
 def sync(params: Params = PARAMS) -> None:
-    """Write every finished run under runs/ to MLflow, where it is missing or differs; may be repeated."""
+    """Write every finished run under runs/, and every sweep of sweeps.db, to MLflow; may be repeated.
+
+    What MLflow shows already is left as it is. Sweeps in another storage: gossipgan sweep sync --storage URL.
+    """
     from gossipgan.tracking import sync as sync_runs
 
     root = params.parent.resolve()
-    settings = load_params(params).shared_settings()
-    synced = sync_runs(root, tracking=settings.tracking)
+    loaded = load_params(params)
+    tracking = loaded.shared_settings().tracking
+    synced = sync_runs(root, tracking=tracking, experiments=loaded.experiments, seeds=loaded.seeds, others=True)
     typer.echo(f"{len(synced.written)} runs written, {len(synced.unchanged)} already there")
     if synced.unfinished:
         typer.echo(f"not finished: {', '.join(synced.unfinished)}")
     if synced.warning is not None:
         typer.echo(f"warning: {synced.warning}", err=True)
         raise typer.Exit(1)
+    if tracking.mlflow and (root / "sweeps.db").exists():
+        from gossipgan.cli.sweep import sync as sync_sweeps
+
+        sync_sweeps(None, None, params)

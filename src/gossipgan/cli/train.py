@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -68,7 +69,11 @@ def train(
     ] = None,
     restarts: Annotated[
         int,
-        typer.Option("--restarts", min=0, help="With --processes: restarts from the last checkpoint if one dies."),
+        typer.Option(
+            "--restarts",
+            min=0,
+            help="With --processes: restarts from the last checkpoint if one dies (none with mixing.on_loss: rewire).",
+        ),
     ] = 3,
     dry_run: Annotated[
         bool,
@@ -82,7 +87,7 @@ def train(
     from gossipgan.data import Store, check_prepared
     from gossipgan.evaluation import Ruler
     from gossipgan.runs import Project, RunDirectory, code_digest
-    from gossipgan.training import in_process_group, joined, local_device, set_up_device
+    from gossipgan.training import in_process_group, joined, learners_left, local_device, set_up_device
     from gossipgan.training import train as train_run
 
     file = load_params(params)
@@ -117,7 +122,7 @@ def train(
         _launch(run, params, settings, experiment, overrides or (), chosen_seed, data, extractor, processes, restarts)
     else:
         device = local_device(set_up_device(settings.training))
-        with joined(settings, device, f"{identity} {code_digest()}") as group:
+        with joined(settings, device, f"{identity} {code_digest()}", learners_left(run, settings)) as group:
             # The main process computes the reference statistics, which the others then find.
             if not group.main:
                 group.barrier()
@@ -131,6 +136,9 @@ def train(
         return
     result = run.read_result()
     typer.echo(f"{name} seed {chosen_seed}: {result['outcome']} after {result['steps']} steps, in {run.path}")
+    for lost in result.get("lost", []):
+        learners = ", ".join(map(str, lost["learners"]))
+        typer.echo(f"without learner {learners} of process {lost['rank']} from step {lost['step']} on")
     if result["outcome"] != "ok":
         typer.echo(f"reason: {result['reason']}")
         if fail_on_divergence:
@@ -150,7 +158,7 @@ def _launch(
     restarts: int,
 ) -> None:
     """The same command in several processes, with all that was left to defaults said."""
-    from gossipgan.training import launch
+    from gossipgan.training import check_rewirable, choose_device, keep, launch, learners_left
 
     if processes > settings.mixing.learners:
         raise UserError(
@@ -160,7 +168,13 @@ def _launch(
     given = {"--params": params, "--seed": seed, "--out": run.path, "--data": data, "--extractor": extractor}
     arguments = [text for option, value in given.items() if value is not None for text in (option, str(value))]
     chosen = ["-e", experiment] if experiment is not None else []
-    launch(processes, ["train", *chosen, *(text for one in overrides for text in ("-S", one)), *arguments], restarts)
+    command = ["train", *chosen, *(text for one in overrides for text in ("-S", one)), *arguments]
+    processes = min(processes, learners_left(run, settings))  # of a run that is gone on with, some may be lost
+    if settings.mixing.on_loss == "rewire" and processes > 1:
+        check_rewirable(choose_device(settings.training.device))
+        keep(processes, [sys.executable, "-m", "gossipgan", *command], settings.mixing.timeout)
+    else:
+        launch(processes, command, restarts)
 
 
 def evaluate(

@@ -36,6 +36,7 @@ def evaluate_run(
         ``outcome``, then scores by metric name, such as ``fid_digits_2000_ema`` and ``fid_digits_2000_floor``; of
         several learners these are the scores of their mean, and beside them stand each learner's own, as
         ``fid_digits_2000_ema-learner-0003``, ``-best-learner``, ``-worst-learner`` and ``-ensemble``.
+        Of a run that has lost learners the scores are the survivors', and ``lost_learners`` says whose are missing.
 
     Raises:
         UserError: the run has not ended, its weights are missing, damaged, or another network's.
@@ -58,7 +59,9 @@ def evaluate_run(
         scores |= _score_learners(run, ruler, settings, generator_builder)
     for metric, value in ruler.floor(settings.evaluation.metrics).items():
         scores[ruler.metric_name(metric, "floor")] = value
-    return {"outcome": outcome, **scores}
+    lost = [number for one in result.get("lost", []) for number in one["learners"]]
+    # A word, not a number: it is no score, but a record of this run is none of a run that has lost nobody.
+    return {"outcome": outcome, **({"lost_learners": ", ".join(map(str, lost))} if lost else {}), **scores}
 
 
 def _score_learners(
@@ -66,11 +69,13 @@ def _score_learners(
 ) -> dict[str, float]:
     """FID of the headline iterate at each learner, at the best and at the worst, and of all of them together.
 
-    A learner whose pictures are not finite is left out. Picture i of the ensemble is learner (i mod n)'s.
+    A learner that was lost, or whose pictures are not finite, is left out.
+    Picture i of the ensemble is learner (i mod n)'s.
     """
     headline = settings.evaluation.headline
     scores, everybody = {}, []
-    for learner in range(settings.mixing.learners):
+    lost = {number for one in run.read_result().get("lost", []) for number in one["learners"]}
+    for learner in sorted(set(range(settings.mixing.learners)) - lost):
         try:
             samples = _sample_file(run, run.generator(headline, learner), ruler, settings, generator_builder)
         except NotFiniteSamples:

@@ -13,6 +13,10 @@ import torch
 from gossipgan.errors import UserError
 
 
+class NotFiniteScore(UserError):  # noqa: N818 (names what was found, which sweeps take for divergence)
+    """A score came out as NaN or infinity."""
+
+
 class Gaussian(NamedTuple):
     """Mean ``(length,)`` float32 and covariance ``(length, length)`` float64 of features."""
 
@@ -76,5 +80,5 @@ def precision_recall(generated: torch.Tensor, reference: torch.Tensor, neighbour
 
 def _finite(name: str, value: float) -> float:
     if not math.isfinite(value):
-        raise UserError(f"{name} came out as {value}: the features are degenerate; use more pictures")
+        raise NotFiniteScore(f"{name} came out as {value}: the features are degenerate; use more pictures")
     return value

@@ -45,6 +45,11 @@ class Ruler:
         self.device = extractor.device
         self.floor_count = min(settings.samples, len(store.images("held_out")))
 
+    @property
+    def extractor_identity(self) -> str:
+        """Hash of the extractor's weights and architecture: scores compare where it is the same."""
+        return self._extractor.identity
+
     @classmethod
     def open(cls, settings: Settings, store: Store, extractor_dir: Path, cache: Path, device: torch.device) -> "Ruler":
         """A ruler of the settings' extractor; the reference comes from ``cache`` or is computed into it.

@@ -14,10 +14,14 @@ class Mixing(Protocol):
 
     Attributes:
         bytes: sent by the local learners so far.
+        digest: of who sends what to whom in which round; processes that mix with each other have the same.
     """
 
     @property
     def bytes(self) -> int: ...
+
+    @property
+    def digest(self) -> str: ...
 
     def gradients(self, gradients: OfLearners) -> None:
         """Called with the gradients that have just been taken, before the step by them; overwrites them."""
@@ -31,8 +35,8 @@ class Mixing(Protocol):
         """State of the local learners by number and name, for a checkpoint. Not copies."""
         ...
 
-    def load(self, tensors: Mapping[int, Mapping[str, Tensor]]) -> None:
-        """Take up what ``tensors`` gave."""
+    def load(self, tensors: Mapping[int, Mapping[str, Tensor]], *, rewired: bool = False) -> None:
+        """Take up what ``tensors`` gave; ``rewired``: under the matrices of more learners than there are now."""
         ...
 
 
@@ -40,6 +44,7 @@ class Silence:
     """Learners keep to themselves; and what the other kinds of mixing do not do."""
 
     bytes = 0
+    digest = ""
 
     def gradients(self, gradients: OfLearners) -> None:
         """Nothing is exchanged."""
@@ -50,5 +55,5 @@ class Silence:
     def tensors(self) -> dict[int, dict[str, Tensor]]:
         return {}
 
-    def load(self, tensors: Mapping[int, Mapping[str, Tensor]]) -> None:
+    def load(self, tensors: Mapping[int, Mapping[str, Tensor]], *, rewired: bool = False) -> None:
         """There is no state."""

@@ -1,6 +1,6 @@
 """From settings to what learners exchange."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from torch import Tensor
 
@@ -11,12 +11,17 @@ from gossipgan.mixing.decentralized import Decentralized, join
 from gossipgan.mixing.gossip import ChocoGossip, Gossip, StaleGossip
 from gossipgan.mixing.group import Group
 from gossipgan.mixing.schedule import Schedule
+from gossipgan.mixing.survivors import without
 from gossipgan.mixing.topologies import build_schedule
 from gossipgan.mixing.wires import build_wire
 
 
-def schedules(settings: Settings) -> dict[str, tuple[Schedule, int]]:
+def schedules(settings: Settings, lost: Collection[int] = ()) -> dict[str, tuple[Schedule, int]]:
     """Mixing matrices and rounds of each player, by its name; empty where learners do not gossip.
+
+    Args:
+        settings: ``mixing``, and the optimizer's name, are read.
+        lost: numbers of learners that are not there any more.
 
     Raises:
         UserError: the topology does not fit the learners, its options, or the method.
@@ -26,7 +31,7 @@ def schedules(settings: Settings) -> dict[str, tuple[Schedule, int]]:
         return {}
 
     def build(topology: str) -> Schedule:
-        return build_schedule(
+        whole = build_schedule(
             topology,
             mixing.learners,
             weights=mixing.weights,
@@ -36,6 +41,7 @@ def schedules(settings: Settings) -> dict[str, tuple[Schedule, int]]:
             file=mixing.file,
             symmetric_for="dposg" if settings.optimizer.name == "dposg" else None,
         )
+        return without(whole, lost)
 
     mine = build(mixing.topology)
     own = mixing.discriminator_topology
@@ -46,13 +52,16 @@ def schedules(settings: Settings) -> dict[str, tuple[Schedule, int]]:
     }
 
 
-def build_mixing(settings: Settings, group: Group, start: Mapping[str, Sequence[Tensor]]) -> Mixing:
+def build_mixing(
+    settings: Settings, group: Group, start: Mapping[str, Sequence[Tensor]], lost: Collection[int] = ()
+) -> Mixing:
     """The exchange that the settings ask for.
 
     Args:
         settings: ``mixing``, and the optimizer's name, are read.
-        group: the learners.
+        group: the learners, those that are left.
         start: what is mixed of each player, as every learner starts from it.
+        lost: numbers of learners that are not there any more.
 
     Raises:
         UserError: as ``schedules``.
@@ -65,7 +74,7 @@ def build_mixing(settings: Settings, group: Group, start: Mapping[str, Sequence[
     if not mixing.gossips:
         return Silence()
 
-    by_player = schedules(settings)
+    by_player = schedules(settings, lost)
     messages: dict[tuple[str, ...], tuple[Schedule, int]] = {(player,): found for player, found in by_player.items()}
     if by_player["generator"] == by_player["discriminator"]:
         messages = {tuple(by_player): by_player["generator"]}

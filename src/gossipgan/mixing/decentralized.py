@@ -1,5 +1,7 @@
 """Decentralized training: after their fast steps, learners mix with their neighbours what they are made of."""
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -25,6 +27,11 @@ class Decentralized(Silence):
     def bytes(self) -> int:  # type: ignore[override]
         return sum(gossip.bytes for _, gossip in self._parts)
 
+    @property
+    def digest(self) -> str:  # type: ignore[override]
+        described = [self._period, *((players, gossip.digest) for players, gossip in self._parts)]
+        return hashlib.sha256(json.dumps(described).encode()).hexdigest()
+
     @torch.no_grad()
     def weights(self, iteration: int, weights: Mapping[str, OfLearners]) -> None:
         if iteration % self._period:
@@ -49,14 +56,15 @@ class Decentralized(Silence):
                     found.setdefault(learner, {})[f"{'+'.join(players)}.{name}"] = tensor
         return found
 
-    def load(self, tensors: Mapping[int, Mapping[str, Tensor]]) -> None:
+    def load(self, tensors: Mapping[int, Mapping[str, Tensor]], *, rewired: bool = False) -> None:
         for players, gossip in self._parts:
             prefix = f"{'+'.join(players)}."
             gossip.load(
                 {
                     learner: {name.removeprefix(prefix): t for name, t in mine.items() if name.startswith(prefix)}
                     for learner, mine in tensors.items()
-                }
+                },
+                rewired=rewired,
             )
 
 

@@ -42,6 +42,11 @@ class Gossip:
         self._wire = wire
         self.bytes = 0
 
+    @property
+    def digest(self) -> str:
+        """Of the matrices of all rounds, and of how many rounds a mix has; SHA-256, in hex, and a number."""
+        return f"{self._schedule.digest} {self._rounds}"
+
     def mix(self, number: int, vectors: Mapping[int, Tensor]) -> None:
         """All rounds of one mix; the vectors are overwritten. All processes.
 
@@ -56,8 +61,13 @@ class Gossip:
         """State of the local learners by number and name, for a checkpoint. Not copies."""
         return {}
 
-    def load(self, tensors: Mapping[int, Mapping[str, Tensor]]) -> None:
-        """Take up the state of the local learners. All processes."""
+    def load(self, tensors: Mapping[int, Mapping[str, Tensor]], *, rewired: bool = False) -> None:
+        """Take up the state of the local learners. All processes.
+
+        Args:
+            tensors: as ``tensors`` gave them, by number.
+            rewired: they come from before somebody was lost: the matrices were others then.
+        """
 
     def _send(self, rows: Rows, messages: Mapping[int, Tensor]) -> Exchange:
         for i, row in enumerate(rows):
@@ -113,8 +123,8 @@ class StaleGossip(Gossip):
     def tensors(self) -> dict[int, dict[str, Tensor]]:
         return {i: {"sent": sent, "number": torch.tensor(self._number)} for i, sent in self._sent.items()}
 
-    def load(self, tensors: Mapping[int, Mapping[str, Tensor]]) -> None:
-        """What was under way is sent again; bytes sent twice count once."""
+    def load(self, tensors: Mapping[int, Mapping[str, Tensor]], *, rewired: bool = False) -> None:
+        """What was under way is sent again, to those that hear from a learner now; bytes sent twice count once."""
         if not all(tensors.values()):
             return
         self._sent = {i: mine["sent"].clone() for i, mine in tensors.items()}
@@ -151,10 +161,18 @@ class ChocoGossip(Gossip):
     def tensors(self) -> dict[int, dict[str, Tensor]]:
         return {i: {"known": self._known[i], "pull": self._pull[i]} for i in self._known}
 
-    def load(self, tensors: Mapping[int, Mapping[str, Tensor]]) -> None:
+    def load(self, tensors: Mapping[int, Mapping[str, Tensor]], *, rewired: bool = False) -> None:
+        """What neighbours know of a learner stays true when others are lost; but it may have neighbours that do not
+        know it, and all weigh it differently. So each tells what is known of it, once, in full."""
         for i, mine in tensors.items():
             self._known[i].copy_(mine["known"])
             self._pull[i].copy_(mine["pull"])
+        if rewired:
+            rows = self._schedule.rows(0)
+            received = _Decoded(_as_it_is, self._send(rows, self._known).finish())
+            for i, pull in self._pull.items():
+                pull.zero_()
+                _pull(pull, i, rows[i], received)
 
 
 def _pull(vector: Tensor, i: int, row: Sequence[tuple[int, float]], received: "_Decoded") -> None:
@@ -163,6 +181,10 @@ def _pull(vector: Tensor, i: int, row: Sequence[tuple[int, float]], received: "_
     for j, weight in row:
         if j != i:
             vector.add_(received[j] - mine, alpha=weight)
+
+
+def _as_it_is(message: Tensor) -> Tensor:
+    return message
 
 
 class _Decoded:

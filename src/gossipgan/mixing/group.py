@@ -19,7 +19,9 @@ class Exchange(Protocol):
 
 
 class Group(Protocol):
-    """Learners 0 to ``learners`` - 1, of which this process hosts ``local``, a range of consecutive numbers.
+    """Learners 0 to ``learners`` - 1, of which this process hosts ``local``, a range of consecutive ones.
+
+    These are places: where learners have been lost, those that are left are counted anew.
 
     What is said here of all processes must be called by all of them, in the same order.
 
@@ -65,6 +67,14 @@ class Group(Protocol):
         """Wait until all processes are here."""
         ...
 
+    def check_agreement(self, description: str) -> None:
+        """Refuse to go on where other processes give another description of what they are about to do.
+
+        Raises:
+            UserError: one does.
+        """
+        ...
+
 
 class OneProcess:
     """All learners in this process: virtual learners. Nothing is copied and nobody waits."""
@@ -92,6 +102,9 @@ class OneProcess:
         return value
 
     def barrier(self) -> None:
+        """There is one process."""
+
+    def check_agreement(self, description: str) -> None:
         """There is one process."""
 
 

@@ -20,7 +20,8 @@ from torch import Tensor
 from gossipgan.errors import UserError
 from gossipgan.mixing.address import check_addresses, own_address
 from gossipgan.mixing.group import Exchange, Want
-from gossipgan.mixing.sockets import TOKEN_BYTES, Parcel, Sockets, listen
+from gossipgan.mixing.placement import Parcel, Placement, evenly
+from gossipgan.mixing.sockets import TOKEN_BYTES, Sockets, listen
 
 #: How long processes wait for the main one to score.
 _PATIENCE = timedelta(hours=12)
@@ -53,12 +54,9 @@ class Processes:
         self._timeout = timeout
         # What the main process decides after it has scored may take it longer than any exchange.
         self._patient = cast(dist.ProcessGroup, dist.new_group(timeout=_PATIENCE))
-        self._hosted = [
-            range(learners * rank // self.processes, learners * (rank + 1) // self.processes)
-            for rank in range(self.processes)
-        ]
-        self._host = [rank for rank, hosted in enumerate(self._hosted) for _ in hosted]
-        self.local = self._hosted[self.rank]
+        self._placement = Placement(evenly(learners, self.processes), self.rank)
+        self._hosted = self._placement.hosted
+        self.local = self._placement.local
         self.main = self.rank == 0
         self.waited = 0.0
         self.barrier()  # NCCL wants all processes in its first call
@@ -70,21 +68,7 @@ class Processes:
             self._sockets.close()
 
     def exchange(self, messages: Mapping[int, Tensor], wants: Iterable[Want]) -> Exchange:
-        # A message travels once to each process where somebody wants it; both ends count in the same order.
-        pairs = sorted({(sender, self._host[receiver]) for receiver, sender in wants})
-        received = dict(messages)
-        like = next(iter(messages.values()))
-        sends: list[Parcel] = []
-        receives: list[Parcel] = []
-        for sender, to in pairs:
-            at = self._host[sender]
-            if at == to:
-                continue
-            if at == self.rank:
-                sends.append((to, sender, messages[sender]))
-            elif to == self.rank:
-                received[sender] = torch.empty_like(like)
-                receives.append((at, sender, received[sender]))
+        sends, receives, received = self._placement.parcels(messages, wants)
         with self.waiting():
             works = self._start(sends, receives)
         return _UnderWay(self, works, received)

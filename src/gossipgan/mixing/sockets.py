@@ -33,6 +33,7 @@ import torch
 from torch import Tensor
 
 from gossipgan.mixing.connections import Address, End, Inward, LostProcessError, Message, Outward, Transfer, new_socket
+from gossipgan.mixing.placement import Parcel
 
 TOKEN_BYTES = 32
 
@@ -42,9 +43,6 @@ _STRANGERS = 256
 
 _GREETING = struct.Struct(f"<8s{TOKEN_BYTES}sI")
 _MAGIC = b"gossip 1"
-
-#: (process, learner, tensor): a learner's message, and the process that it goes to or comes from.
-Parcel = tuple[int, int, Tensor]
 
 
 def listen(host: str) -> socket.socket:
@@ -93,6 +91,7 @@ class Sockets:
         self._strangers: list[_Stranger] = []
         self._lost: dict[int, LostProcessError] = {}
         self._closing = False
+        self._closed = False
         self._bell, self._ear = socket.socketpair()
         self._listener = listener
         for one in (self._bell, self._ear, listener):
@@ -111,12 +110,12 @@ class Sockets:
         transfer = Transfer(len(sends) + len(receives))
         self._submitted.append((transfer, next(self._numbers), sends, receives))
         self._ring()
-        if not self._thread.is_alive():
+        if self._closed:
             transfer.fail(RuntimeError("closed"))
         return transfer
 
     def close(self) -> None:
-        """End all connections. What was sent still reaches the other ends."""
+        """End all connections, from any thread: what waits, fails. What was sent still reaches the other ends."""
         self._closing = True
         self._ring()
         self._thread.join()
@@ -136,7 +135,8 @@ class Sockets:
                 if time.monotonic() >= self._due:
                     self._expire()
         finally:
-            # Also after a fault of the program: nobody must wait for ever.
+            # Also after a fault of the program: nobody must wait for ever. What is begun from here on fails by itself.
+            self._closed = True
             for outward, inward in zip(self._outward.values(), self._inward.values(), strict=True):
                 outward.close()
                 inward.fail(RuntimeError("closed"))

@@ -43,7 +43,11 @@ def page(comparison: Comparison, light: Mapping[str, bytes], dark: Mapping[str, 
     evaluation = first.settings.evaluation
 
     def pictures(*names: str) -> list[Picture]:
-        return [Picture(_png(light[name]), _png(dark[name]), name.replace("_", " ")) for name in names if name in light]
+        return [
+            Picture(data_uri(light[name]), data_uri(dark[name]), name.replace("_", " "))
+            for name in names
+            if name in light
+        ]
 
     def verdict(experiment: str) -> str:
         """Style of the first headline's sentence."""
@@ -56,7 +60,7 @@ def page(comparison: Comparison, light: Mapping[str, bytes], dark: Mapping[str, 
         cell=cell,
         floor_cell=floor_cell,
         number=number,
-        show=_show,
+        show=show_setting,
         verdict=verdict,
         curves=pictures("fid_by_step", "fid_by_images", "loss_d_by_step", "loss_g_by_step"),
         finals=pictures(*(f"final_{metric.kind}" for metric in comparison.headlines)),
@@ -90,7 +94,7 @@ def _sample_rows(comparison: Comparison) -> list[tuple[int, list[tuple[str, str 
                 row.append((name, None, f"{run.outcome}, no samples"))
                 continue
             note = f"iteration {_step(run.samples)}" + ("" if run.ok else f", {run.outcome}")
-            row.append((name, _png(run.samples.read_bytes()), note))
+            row.append((name, data_uri(run.samples.read_bytes()), note))
         rows.append((seed, row))
     return rows
 
@@ -99,16 +103,17 @@ def _step(grid: Path) -> int:
     return int(grid.stem.removeprefix("step-"))
 
 
-def _png(content: bytes) -> str:
+def data_uri(content: bytes) -> str:
+    """A PNG within a page."""
     return "data:image/png;base64," + base64.b64encode(content).decode()
 
 
-def _show(value: Any) -> str:
+def show_setting(value: Any) -> str:
     """A setting as a person would write it in ``params.yaml``."""
     if value is None:
         return "null"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple):
-        return ", ".join(map(_show, value))
+        return ", ".join(map(show_setting, value))
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,15 +1,11 @@
 """Pictures of a comparison, as PNG, on a light or on a dark ground.
 
-The bytes depend on the numbers and on matplotlib's version alone: a person's matplotlibrc is not read, and
-no time or version is written into the files.
+The bytes depend on the numbers and on matplotlib's version alone.
 """
 
-import io
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
@@ -17,26 +13,17 @@ from PIL import Image
 
 from gossipgan.reports.comparison import Comparison
 from gossipgan.reports.curves import Band, Row, band
+from gossipgan.reports.look import COLOURS, INK, png, style, thousands
 from gossipgan.reports.ruler import MetricName
 
-_DPI = 160
-
-#: Colours that colour-blind people tell apart (after Okabe and Ito), the baseline's first; light, dark ground.
-_COLOURS = {
-    False: ("#5b6470", "#0072b2", "#d55e00", "#009e73", "#b3579a", "#b58500", "#3a9bd9"),
-    True: ("#b4bcc8", "#4fb0f0", "#ff8f4d", "#3ccfa0", "#ee9fd0", "#f0c040", "#a9dcff"),
-}
-_INK = {False: "#1c2128", True: "#e4e8ee"}
-_FAINT = {False: "#d9dde3", True: "#3a414b"}
-_GROUND = {False: "#ffffff", True: "#171b21"}
 _LINES = ("-", "--", ":")
 
 
 def plots(comparison: Comparison, table: Sequence[Row], dark: bool) -> dict[str, bytes]:
     """Every picture by its name: losses, score curves, final scores, samples side by side."""
-    with _style(dark):
+    with style(dark=dark):
         pictures = {
-            f"{metric}_by_step": _png(figure)
+            f"{metric}_by_step": png(figure)
             for metric in ("loss_d", "loss_g")
             if (figure := _curve(comparison, table, metric, "step", dark)) is not None
         }
@@ -45,11 +32,11 @@ def plots(comparison: Comparison, table: Sequence[Row], dark: bool) -> dict[str,
                 for axis in ("step", "images"):
                     figure = _curve(comparison, table, metric, axis, dark)
                     if figure is not None:
-                        pictures[f"fid_by_{axis}"] = _png(figure)
-        pictures |= {f"final_{metric.kind}": _png(_final(comparison, metric, dark)) for metric in comparison.headlines}
+                        pictures[f"fid_by_{axis}"] = png(figure)
+        pictures |= {f"final_{metric.kind}": png(_final(comparison, metric, dark)) for metric in comparison.headlines}
         samples = _samples(comparison)
         if samples is not None:
-            pictures["samples"] = _png(samples)
+            pictures["samples"] = png(samples)
     return pictures
 
 
@@ -74,12 +61,12 @@ def _curve(
         axes.plot(curve.x, curve.mean, color=colour, linestyle=line, linewidth=width, label=name, **_marker(curve))
     axes.set_xlabel("iterations" if axis == "step" else "real pictures seen")
     axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.xaxis.set_major_formatter(FuncFormatter(_thousands))
+    axes.xaxis.set_major_formatter(FuncFormatter(thousands))
     axes.set_xlim(left=0)
     if isinstance(metric, MetricName):
         floor = comparison.floor_of(metric)
         if floor is not None:
-            axes.axhline(floor[1], color=_INK[dark], linestyle=(0, (5, 3)), linewidth=1.2, label="floor")
+            axes.axhline(floor[1], color=INK[dark], linestyle=(0, (5, 3)), linewidth=1.2, label="floor")
         low = min(float(curve.low.min()) for curve in bands.values())
         high = max(float(curve.high.max()) for curve in bands.values())
         label = metric.label
@@ -122,7 +109,7 @@ def _final(comparison: Comparison, metric: MetricName, dark: bool) -> Figure:
             axes.text(0.5, row, "no run ended well", transform=axes.get_yaxis_transform(), ha="center", va="center")
     floor = comparison.floor_of(metric)
     if floor is not None:
-        axes.axvline(floor[1], color=_INK[dark], linestyle=(0, (5, 3)), linewidth=1.2)
+        axes.axvline(floor[1], color=INK[dark], linestyle=(0, (5, 3)), linewidth=1.2)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
@@ -160,50 +147,9 @@ def _samples(comparison: Comparison) -> Figure | None:
 def _look(comparison: Comparison, name: str, dark: bool) -> tuple[str, str]:
     """Colour and line style: the baseline first, the others in order."""
     place = (comparison.baseline, *comparison.others).index(name)
-    colours = _COLOURS[dark]
+    colours = COLOURS[dark]
     return colours[place % len(colours)], _LINES[place // len(colours) % len(_LINES)]
 
 
 def _marker(curve: Band) -> dict[str, Any]:
     return {"marker": "o", "markersize": 4} if len(curve.x) <= 20 else {}
-
-
-def _thousands(value: float, _: int) -> str:
-    if abs(value) >= 1e6:
-        return f"{value / 1e6:g} M"
-    return f"{value / 1e3:g} k" if abs(value) >= 1e4 else f"{value:g}"
-
-
-def _png(figure: Figure) -> bytes:
-    file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=_DPI, metadata={"Software": None})
-    return file.getvalue()
-
-
-@contextmanager
-def _style(dark: bool) -> Iterator[None]:
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(
-            {
-                "font.family": "DejaVu Sans",
-                "font.size": 10.5,
-                "axes.titlesize": 10.5,
-                "figure.titlesize": 10.5,
-                "figure.titleweight": "bold",
-                "axes.grid": True,
-                "axes.axisbelow": True,
-                "axes.spines.top": False,
-                "axes.spines.right": False,
-                "grid.color": _FAINT[dark],
-                "axes.edgecolor": _INK[dark],
-                "axes.labelcolor": _INK[dark],
-                "axes.facecolor": _GROUND[dark],
-                "figure.facecolor": _GROUND[dark],
-                "text.color": _INK[dark],
-                "xtick.color": _INK[dark],
-                "ytick.color": _INK[dark],
-                "legend.frameon": False,
-            }
-        )
-        yield

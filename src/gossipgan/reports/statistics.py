@@ -67,13 +67,18 @@ def paired_difference(experiment: Mapping[int, float], baseline: Mapping[int, fl
     """
     seeds = tuple(sorted(experiment.keys() & baseline.keys()))
     differences = spread([experiment[seed] - baseline[seed] for seed in seeds])
-    if differences.mean is None or differences.std is None:
-        return Difference(seeds, differences.mean, None, None)
+    return Difference(seeds, differences.mean, *interval(differences))
+
+
+def interval(values: Spread) -> tuple[float, float] | tuple[None, None]:
+    """The 95 % confidence interval of the mean of about normal values; None twice for fewer than two."""
+    if values.mean is None or values.std is None:
+        return None, None
     from scipy import stats  # half a second that only a comparison needs to spend
 
-    quantile = float(stats.t.ppf((1 + CONFIDENCE) / 2, differences.n - 1))
-    margin = quantile * differences.std / math.sqrt(differences.n)
-    return Difference(seeds, differences.mean, differences.mean - margin, differences.mean + margin)
+    quantile = float(stats.t.ppf((1 + CONFIDENCE) / 2, values.n - 1))
+    margin = quantile * values.std / math.sqrt(values.n)
+    return values.mean - margin, values.mean + margin
 
 
 def sentence(difference: Difference, *, baseline: str, lower_is_better: bool) -> str:

@@ -8,7 +8,7 @@
     weights/           generator-<iterate>.safetensors and discriminator.safetensors, at the end; of several
                        learners these are the means of theirs, which lie beside them in learner-0000/, ...
     result.json        outcome, steps, images, fingerprint, seed, data, parameters, sha256 of each
-                       weights file
+                       weights file; of a run that lost learners also who, and at which step
     clock.jsonl        step, seconds of training so far, Unix time: what differs between executions
     environment.json   machine, versions, threads
     checkpoints/       the last two and the best, while training

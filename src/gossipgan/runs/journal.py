@@ -13,10 +13,12 @@ mixing     of several learners: ``step``, ``images``, ``bytes`` sent by all so f
            and ``consensus_discriminator`` (distance from their mean, after the mix), and
            ``contraction_generator`` and ``contraction_discriminator`` (after it over before it)
 samples    ``step``, ``file`` (relative to the run directory)
+lost       ``step`` that the others go on from, the ``learners`` that are gone, and the ``rank`` of their process
 end        ``step``, ``images``, ``outcome`` (``ok`` or ``diverged``), ``reason`` (text or null)
 =========  ==========================================================================================
 
-``step`` counts iterations done (updates of G); ``images`` counts real pictures seen by all learners.
+``step`` counts iterations done (updates of G); ``images`` counts real pictures seen by all learners, those that were
+lost since included.
 """
 
 import json

@@ -3,7 +3,7 @@
 import hashlib
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gossipgan.config import Settings, fingerprint
 from gossipgan.errors import UserError
@@ -57,6 +57,12 @@ def claim(storage: StudyStorage, sweep: Sweep, name: str, trials: int | None, da
     Returns:
         None where nothing is left to take.
     """
+    return storage.patiently(
+        lambda: _claim(storage, sweep, name, trials, data_digest), first=lambda: _let_go(storage, name)
+    )
+
+
+def _claim(storage: StudyStorage, sweep: Sweep, name: str, trials: int | None, data_digest: str) -> Claim | None:
     import optuna
 
     while True:
@@ -79,24 +85,70 @@ def claim(storage: StudyStorage, sweep: Sweep, name: str, trials: int | None, da
                 return taken
 
 
-def anything_left(storage: StudyStorage, sweep: Sweep, name: str, trials: int | None) -> bool:
-    """Whether ``claim`` would find something."""
+def _let_go(storage: StudyStorage, name: str) -> None:
+    """Put back what this process has taken without knowing it: a claim was cut short."""
     import optuna
 
     with storage.turn(name):
         for study_name in (baselines_of(name), name):
             study = optuna.load_study(study_name=study_name, storage=storage.optuna)
-            there = study.get_trials(deepcopy=False)
-            if any(_waits(trial) and _begun(trial) for trial in there):
-                return True
-            if study_name != name and any(_waits(trial) for trial in there):
-                return True
-        left = trials is None or sum(map(counts, there)) < trials
-        return left and (
-            sweep.settings.sampler.kind != "grid"
-            or any(_waits(trial) for trial in there)
-            or _next_of_grid(sweep, there) is not None
+            for trial in study.get_trials(deepcopy=False):
+                if _owned(trial):
+                    storage.set_waiting(study_name, trial.number)
+
+
+class Prospects(NamedTuple):
+    """What a sweep has before it.
+
+    Attributes:
+        left: ``claim`` would find something.
+        running: some trial is running, wherever.
+    """
+
+    left: bool
+    running: bool
+
+
+def prospects(storage: StudyStorage, sweep: Sweep, name: str, trials: int | None) -> Prospects:
+    """Look at what is left and what is running at one moment."""
+    return storage.patiently(lambda: _prospects(storage, sweep, name, trials))
+
+
+def _prospects(storage: StudyStorage, sweep: Sweep, name: str, trials: int | None) -> Prospects:
+    import optuna
+    from optuna.trial import TrialState
+
+    with storage.turn(name):
+        baselines, there = (
+            optuna.load_study(study_name=one, storage=storage.optuna).get_trials(deepcopy=False)
+            for one in (baselines_of(name), name)
         )
+    running = any(trial.state == TrialState.RUNNING for trial in (*baselines, *there))
+    if any(map(_waits, baselines)) or any(_waits(trial) and _begun(trial) for trial in there):
+        return Prospects(True, running)
+    left = trials is None or sum(map(counts, there)) < trials
+    left = left and (
+        sweep.settings.sampler.kind != "grid" or any(map(_waits, there)) or _next_of_grid(sweep, there) is not None
+    )
+    return Prospects(left, running)
+
+
+def keep(storage: StudyStorage, taken: Claim, seconds: float) -> bool:
+    """Give a sign of life, with the time spent on the trial so far.
+
+    Returns:
+        Whether the trial is still this process's: one that was silent for too long finds that another has taken it.
+    """
+    return storage.patiently(lambda: _keep(storage, taken, seconds))
+
+
+def _keep(storage: StudyStorage, taken: Claim, seconds: float) -> bool:
+    with storage.turn(taken.study.study_name.removesuffix(baselines_of(""))):
+        if not _owned(taken.study.get_trials(deepcopy=False)[taken.number]):
+            return False
+        taken.trial.set_user_attr("worker", {**Identity.own()._asdict(), "beat": time.time()})
+        taken.trial.set_user_attr("seconds", seconds)
+        return True
 
 
 def counts(trial: "FrozenTrial") -> bool:
@@ -108,11 +160,12 @@ def tell_known(study: "Study", trial: "Trial", known: "FrozenTrial") -> None:
     """Tell a trial what a trial of the same fingerprint came to."""
     from optuna.trial import TrialState
 
-    for key in ("outcome", "reason", "scores"):
+    for key in ("outcome", "reason", "scores", "bytes"):
         if key in known.user_attrs:
             trial.set_user_attr(key, known.user_attrs[key])
     trial.set_user_attr("duplicate_of", known.number)
     told = study.get_trials(deepcopy=False)[trial.number].intermediate_values
+    trial.set_user_attr("images", 0)  # it used none
     for step, value in known.intermediate_values.items():
         if step not in told:
             trial.report(value, step)
@@ -178,6 +231,14 @@ def _mark(trial: "Trial", settings: Settings, sweep: Sweep) -> None:
     """Say who has a trial, and how long it is."""
     trial.set_user_attr("steps", settings.training.steps * len(sweep.seeds))
     trial.set_user_attr("worker", {**Identity.own()._asdict(), "beat": time.time()})
+
+
+def _owned(trial: "FrozenTrial") -> bool:
+    """Whether a trial is running, and this process has it."""
+    from optuna.trial import TrialState
+
+    stored = trial.user_attrs.get("worker")
+    return trial.state == TrialState.RUNNING and stored is not None and Identity.read(stored) == Identity.own()
 
 
 def _waits(trial: "FrozenTrial") -> bool:

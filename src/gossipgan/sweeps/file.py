@@ -18,6 +18,7 @@ _DRAWS, _DRAWS_AN_END = 64, 4
 
 _PARTS: dict[str, type[BaseModel]] = {
     "objective": Objective,
+    "objectives": Objective,
     "sampler": Sampler,
     "pruner": Pruner,
     "budget": Budget,
@@ -35,6 +36,7 @@ class Sweep(NamedTuple):
         seeds: of every trial's runs.
         baselines: names of experiments that are run beside the trials.
         enqueued: Optuna's parameters of what is tried first.
+        objectives: what trials are judged by, one or several, each with its generator.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Sweep(NamedTuple):
     seeds: tuple[int, ...]
     baselines: tuple[str, ...]
     enqueued: tuple[dict[str, Scalar], ...]
+    objectives: tuple[Objective, ...]
 
     def trial_settings(self, values: Mapping[str, Scalar]) -> Settings:
         """Settings of a proposal.
@@ -71,15 +74,27 @@ class Sweep(NamedTuple):
             values["training.batch"] = batch * learners // self.params.settings(name).mixing.learners
         return self.params.varied(name, values, f"{self.path}: baselines: {name}")
 
+    def most(self, key: str) -> int:
+        """The most that a whole number among the settings may be."""
+        base = int(flatten(self.base.model_dump(mode="json"))[key])
+        searched = self.settings.space.get(key)
+        if searched is None:
+            return base
+        given = [int(end) for end in (searched.value, *searched.ends()) if isinstance(end, int | float)]
+        return max([*given, base] if searched.when or not given else given)
+
     @property
-    def iterate(self) -> str:
-        """Which generator is judged."""
-        return self.settings.objective.iterate or self.base.evaluation.headline
+    def has_curve(self) -> bool:
+        """Whether runs tell the objective, the only one, again and again as they train."""
+        return len(self.objectives) == 1 and self._on_curve(self.objectives[0])
 
     @property
     def from_journal(self) -> bool:
-        """Whether runs tell the objective in their journals, as they train."""
-        return self.settings.objective.metric == "fid" and self.iterate == self.base.evaluation.headline
+        """Whether runs tell all objectives in their journals."""
+        return all(one.metric == "bytes" or self._on_curve(one) for one in self.objectives)
+
+    def _on_curve(self, objective: Objective) -> bool:
+        return objective.metric == "fid" and objective.iterate == self.base.evaluation.headline
 
 
 def load_sweep(path: Path, params: ParamsFile) -> Sweep:
@@ -118,11 +133,18 @@ def load_sweep(path: Path, params: ParamsFile) -> Sweep:
     if baselines is None:
         baselines = () if params.baseline is None else (params.baseline,)
     seeds = settings.seeds or params.seeds[:1]
-    sweep = Sweep(name, path, settings, params, experiment, base, space, seeds, baselines, ())
-    _check_objective(sweep)
+    objectives = tuple(_with_iterate(one, base) for one in settings.objectives or (settings.objective,))
+    sweep = Sweep(name, path, settings, params, experiment, base, space, seeds, baselines, (), objectives)
+    for objective in objectives:
+        _check_objective(sweep, objective)
+    if not sweep.has_curve and settings.pruner.kind != "none":
+        raise UserError(
+            f"{path}: pruner.kind: curves show fid of {base.evaluation.headline} alone, and so does a pruner; "
+            f"use none, or make that the objective"
+        )
     _try_out(sweep)
     for baseline in baselines:
-        _check_iterate(sweep, sweep.baseline_settings(baseline), f"baselines: {baseline}")
+        _check_iterates(sweep, sweep.baseline_settings(baseline), f"baselines: {baseline}")
     if settings.sampler.kind == "grid" and space.grid() is None:
         raise UserError(f"{path}: sampler: grid needs finitely many values; give step to every float, or use tpe")
     return sweep._replace(enqueued=tuple(_enqueued(sweep, one) for one in settings.enqueue))
@@ -145,32 +167,38 @@ def _check_keys(path: Path, key: str, one: Parameter, flat: Mapping[str, Any]) -
         raise UserError(f"{where}.ratio_of: {one.ratio_of} is no number")
 
 
-def _check_objective(sweep: Sweep) -> None:
-    objective, evaluation = sweep.settings.objective, sweep.base.evaluation
-    where = f"{sweep.path}: objective"
+def _with_iterate(objective: Objective, base: Settings) -> Objective:
+    """An objective that says which generator is judged."""
+    if objective.metric == "bytes" or objective.iterate is not None:
+        return objective
+    return objective.model_copy(update={"iterate": base.evaluation.headline})
+
+
+def _check_objective(sweep: Sweep, objective: Objective) -> None:
+    evaluation = sweep.base.evaluation
+    where = f"{sweep.path}: objective" if len(sweep.objectives) == 1 else f"{sweep.path}: objectives"
+    if objective.metric == "bytes":
+        return
     kind = "prc" if objective.metric in ("precision", "recall") else objective.metric
     if kind not in evaluation.metrics:
         raise UserError(
             f"{where}.metric: {objective.metric} is not measured; "
             f"evaluation.metrics has {', '.join(evaluation.metrics)}"
         )
-    if sweep.iterate not in evaluation.iterates:
+    if objective.iterate not in evaluation.iterates:
         raise UserError(
-            f"{where}.iterate: {sweep.iterate} is not scored; evaluation.iterates has {', '.join(evaluation.iterates)}"
-        )
-    if not sweep.from_journal and sweep.settings.pruner.kind != "none":
-        raise UserError(
-            f"{sweep.path}: pruner.kind: curves show fid of {evaluation.headline} alone, and so does a pruner; "
-            f"use none, or make that the objective"
+            f"{where}.iterate: {objective.iterate} is not scored; evaluation.iterates has "
+            f"{', '.join(evaluation.iterates)}"
         )
 
 
-def _check_iterate(sweep: Sweep, settings: Settings, where: str) -> None:
-    if sweep.iterate not in settings.iterates:
-        raise UserError(
-            f"{sweep.path}: {where}: has no {sweep.iterate} iterate to be judged by; it has "
-            f"{', '.join(settings.iterates)}"
-        )
+def _check_iterates(sweep: Sweep, settings: Settings, where: str) -> None:
+    for objective in sweep.objectives:
+        if objective.iterate is not None and objective.iterate not in settings.iterates:
+            raise UserError(
+                f"{sweep.path}: {where}: has no {objective.iterate} iterate to be judged by; it has "
+                f"{', '.join(settings.iterates)}"
+            )
 
 
 def _try_out(sweep: Sweep) -> None:
@@ -179,7 +207,7 @@ def _try_out(sweep: Sweep) -> None:
 
     def check(values: dict[str, Scalar]) -> None:
         given = ", ".join(f"{key}={value!r}" for key, value in values.items())
-        _check_iterate(sweep, sweep.trial_settings(values), f"space: with {given}")
+        _check_iterates(sweep, sweep.trial_settings(values), f"space: with {given}")
 
     for name, searched in sweep.space.searched.items():
         for end in [] if searched.ratio_of else searched.ends():

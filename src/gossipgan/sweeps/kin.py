@@ -5,8 +5,10 @@ import os
 import signal
 import socket
 import sys
+import traceback
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 _PR_SET_PDEATHSIG = 1
 
@@ -21,6 +23,21 @@ def die_with_parent(parent: int) -> None:
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
+
+
+def in_child(work: Callable[[], int]) -> NoReturn:
+    """Do a forked process's work and end it: it never returns into what its parent was doing."""
+    status = 1
+    try:
+        status = work()
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 1
+    except BaseException:  # noqa: BLE001 - whatever it is, it must not unwind into the parent's frames
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
 
 
 def kill_group(leader: int) -> None:
@@ -50,8 +67,9 @@ class Identity(NamedTuple):
 
     @property
     def here(self) -> bool:
-        """Whether it is a process of this host."""
-        return self.host == socket.gethostname()
+        """Whether it is a process of this host, as it runs now: another host may have the same name."""
+        boot = self.started.partition(" ")[0]
+        return bool(boot) and self.host == socket.gethostname() and boot == _started(os.getpid()).partition(" ")[0]
 
     @property
     def lives(self) -> bool:
@@ -65,6 +83,7 @@ def _started(pid: int) -> str:
         # After the name, which may hold anything, come the state and, 19 words on, the start in clock ticks.
         words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        space = Path("/proc/self/ns/pid").readlink().name  # containers number their processes from 1 each
     except OSError:
         return ""
-    return "" if words[0] in "ZX" else f"{boot} {words[19]}"
+    return "" if words[0] in "ZX" else f"{boot}-{space} {words[19]}"

@@ -11,14 +11,16 @@ import select
 import signal
 import socket
 import sys
-import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from gossipgan.sweeps.kin import die_with_parent, kill_group
+from gossipgan.sweeps.kin import die_with_parent, in_child, kill_group
 
 Request = dict[str, Any]
+
+#: Signals that ask a process to end.
+_ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 class Nursery:
@@ -39,7 +41,7 @@ class Nursery:
         self._server = os.fork()
         if self._server == 0:
             ours.close()
-            _in_child(lambda: _Server(theirs, owner, target).serve(prepare))
+            in_child(lambda: _Server(theirs, owner, target).serve(prepare))
         theirs.close()
         self._socket = ours
 
@@ -93,8 +95,9 @@ class _Server:
     def serve(self, prepare: Callable[[], None]) -> int:
         os.setpgid(0, 0)
         die_with_parent(self._owner)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_DFL)
+        # A cluster signals every process of a job; this one ends with its owner, after those that put trials back.
+        for number in _ENDING:
+            signal.signal(number, signal.SIG_IGN)
         prepare()
         self._woken, alarm = os.pipe()
         os.set_blocking(alarm, False)
@@ -109,7 +112,9 @@ class _Server:
                 os.read(self._woken, 4096)
                 self._reap()
             if self._connection in readable:
-                received = self._connection.recv(65536)
+                received = b""
+                with suppress(ConnectionResetError):  # the owner has died with an answer unread
+                    received = self._connection.recv(65536)
                 if not received:
                     break
                 *lines, pending = (pending + received).split(b"\n")
@@ -125,7 +130,7 @@ class _Server:
         server = os.getpid()
         child = os.fork()
         if child == 0:
-            _in_child(lambda: self._born(server, request))
+            in_child(lambda: self._born(server, request))
         with suppress(PermissionError, ProcessLookupError):  # by both, since either may come first
             os.setpgid(child, child)
         self._children.add(child)
@@ -133,7 +138,8 @@ class _Server:
 
     def _born(self, server: int, request: Request) -> int:
         signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for number in (signal.SIGCHLD, *_ENDING):
+            signal.signal(number, signal.SIG_DFL)
         os.close(self._woken)
         os.close(self._alarm)
         self._connection.close()
@@ -151,18 +157,3 @@ class _Server:
 
     def _say(self, kind: str, pid: int, status: int) -> None:
         self._connection.sendall(json.dumps({"kind": kind, "pid": pid, "status": status}).encode() + b"\n")
-
-
-def _in_child(work: Callable[[], int]) -> None:
-    """Do a forked process's work and end it: it never returns into what its parent was doing."""
-    status = 1
-    try:
-        status = work()
-    except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else 1
-    except BaseException:  # noqa: BLE001 - whatever it is, it must not unwind into the parent's frames
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)

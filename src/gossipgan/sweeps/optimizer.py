@@ -23,8 +23,7 @@ def build_sampler(sweep: Sweep, trials: int) -> "BaseSampler":
     """
     import optuna
 
-    # `group` is marked so, and has been for years.
-    warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
+    _accept_experimental()
     settings = sweep.settings.sampler
     seed = int.from_bytes(hashlib.sha256(f"{settings.seed} {trials}".encode()).digest()[:4], "big")
     samplers = optuna.samplers
@@ -37,9 +36,9 @@ def build_sampler(sweep: Sweep, trials: int) -> "BaseSampler":
                 seed=seed,
             )
         case "gp":
-            return samplers.GPSampler(n_startup_trials=settings.startup, seed=seed)
+            return samplers.GPSampler(n_startup_trials=settings.startup, seed=seed, warn_independent_sampling=False)
         case "cma-es":
-            return samplers.CmaEsSampler(n_startup_trials=settings.startup, seed=seed)
+            return samplers.CmaEsSampler(n_startup_trials=settings.startup, seed=seed, warn_independent_sampling=False)
         case "nsga2":
             return samplers.NSGAIISampler(population_size=max(2, settings.startup), seed=seed)
         case _:
@@ -51,13 +50,14 @@ def build_pruner(sweep: Sweep) -> "BasePruner":
     """The pruner, with the iterations of the curves as its resource."""
     from optuna import pruners
 
+    _accept_experimental()
     settings, training = sweep.settings.pruner, sweep.base.training
     fixed = sweep.settings.space.get("training.evaluate_every")
     every = fixed.value if fixed is not None and isinstance(fixed.value, int) else training.evaluate_every
     first = max(settings.warmup, every)
     match settings.kind:
         case "hyperband":
-            steps = _steps(sweep)
+            steps = sweep.most("training.steps")
             return pruners.HyperbandPruner(
                 min_resource=min(first, steps), max_resource=steps, reduction_factor=settings.reduction
             )
@@ -85,10 +85,8 @@ def check_optimizer(sweep: Sweep) -> None:
     build_pruner(sweep)
 
 
-def _steps(sweep: Sweep) -> int:
-    """The most iterations that a trial may take."""
-    searched = sweep.settings.space.get("training.steps")
-    if searched is None:
-        return sweep.base.training.steps
-    ends = [searched.value, *searched.ends()]
-    return max(int(end) for end in ends if isinstance(end, int | float))
+def _accept_experimental() -> None:
+    """Say nothing of parts that Optuna marks as experimental, and has for years: TPE's `group`, the patient pruner."""
+    from optuna.exceptions import ExperimentalWarning
+
+    warnings.filterwarnings("ignore", category=ExperimentalWarning)

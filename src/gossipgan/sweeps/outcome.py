@@ -10,8 +10,16 @@ Outcome = Literal["ok", "pruned", "diverged", "crashed", "out-of-memory", "timed
 #: Outcomes of trials that have ended, and from which the sampler has learned what there is to learn.
 KNOWN: tuple[Outcome, ...] = ("ok", "pruned", "diverged")
 
-#: Exit statuses of a trial's process.
-DONE, OUT_OF_MEMORY, MISTAKE, BROKEN = 0, 3, 4, 5
+#: Exit statuses of a trial's process. UNSCORED: a score came out as no number.
+DONE, OUT_OF_MEMORY, MISTAKE, BROKEN, UNSCORED = 0, 3, 4, 5, 6
+
+#: From here on exit statuses are signals, as shells have it.
+_SIGNALS = 128
+
+
+def status_of_signal(number: int) -> int:
+    """Exit status of a process that stands for another, which a signal ended."""
+    return _SIGNALS + number
 
 
 def outcome_of_exit(status: int, oom_kills: int) -> tuple[Outcome | None, bool, str]:
@@ -24,12 +32,16 @@ def outcome_of_exit(status: int, oom_kills: int) -> tuple[Outcome | None, bool, 
     Returns:
         The outcome, or None where the run's result tells it; whether another try may end otherwise; and what to say.
     """
+    if status > _SIGNALS:
+        status = _SIGNALS - status
     if status == DONE:
         return None, False, ""
     if status == OUT_OF_MEMORY:
         return "out-of-memory", False, "the device's memory was not enough"
     if status == -signal.SIGKILL and oom_kills:
         return "out-of-memory", False, "the machine's memory was not enough"
+    if status == UNSCORED:
+        return "diverged", False, ""
     if status == MISTAKE:
         return "crashed", False, ""
     if status < 0:

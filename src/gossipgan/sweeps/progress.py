@@ -86,9 +86,15 @@ def summary(sweep: SweepView) -> list[str]:
     of = "" if sweep.budget is None else f" of {sweep.budget}"
     begun = sum(count for state, count in sweep.counts.items() if state != "waiting")
     lines = [f"trials: {begun}{of}: {counted}; {duration(sweep.spent)}"]
-    best = sweep.best
-    if best is not None:
-        lines.append(f"best: {best.name}: {sweep.metric} {_number(best.score)}; {describe_settings(best)}")
+    best, front = sweep.best, sweep.front
+    if best is not None and len(sweep.objectives) == 1:
+        lines.append(f"best: {best.name}: {describe_values(best, sweep)}; {describe_settings(best)}")
+    elif best is not None:
+        ends = [front[0], front[-1]] if len(front) > 1 else [best]
+        lines.append(
+            f"none better in all: {len(front)}: "
+            + " to ".join(f"{one.name} ({describe_values(one, sweep)})" for one in ends)
+        )
     for one in sweep.baselines:
         against = ""
         if best is not None and best.score is not None and one.state == "ok" and one.score is not None:
@@ -103,7 +109,8 @@ def describe_trial(one: TrialView) -> str:
     """A trial in a line."""
     parts = [f"{one.name}: {one.state}"]
     if one.score is not None:
-        parts.append(_number(one.score))
+        others = [f"{value:,.10g}" for value in (one.values or ())[1:]]
+        parts.append(", ".join([_number(one.score), *others]))
     if one.duplicate_of is not None:
         parts.append(f"as trial-{one.duplicate_of}")
     if one.settings:
@@ -112,6 +119,14 @@ def describe_trial(one: TrialView) -> str:
     if one.reason:
         parts.append(f"- {one.reason}")
     return " ".join(parts)
+
+
+def describe_values(one: TrialView, sweep: SweepView) -> str:
+    """What a trial came to by each objective."""
+    return ", ".join(
+        f"{objective.metric} {value:,.0f}" if objective.metric == "bytes" else f"{objective.metric} {_number(value)}"
+        for objective, value in zip(sweep.objectives, one.values or (), strict=True)
+    )
 
 
 def describe_settings(one: TrialView) -> str:

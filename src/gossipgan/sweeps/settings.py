@@ -1,7 +1,7 @@
 """The schema of a sweep file, ``sweeps/NAME.yaml``."""
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -44,11 +44,13 @@ class _Part(BaseModel):
 
 
 class Objective(_Part):
-    """The one number that a trial is judged by: the last score of its runs, as a mean over seeds."""
+    """A number that a trial is judged by: the last score of its runs, as a mean over seeds."""
 
-    metric: Literal["fid", "is", "kid", "precision", "recall"] = Field("fid", description="by the pipeline's ruler")
+    metric: Literal["fid", "is", "kid", "precision", "recall", "bytes"] = Field(
+        "fid", description="by the pipeline's ruler; bytes: sent by all learners of a run together"
+    )
     direction: Literal["minimize", "maximize"] | None = Field(None, description="null: the metric's own")
-    iterate: Iterate | None = Field(None, description="which generator; null: evaluation.headline")
+    iterate: Iterate | None = Field(None, description="which generator; null: evaluation.headline; not of bytes")
     diverged: float | None = Field(
         None, description="told to the sampler for a diverged trial; null: the worst score that the sweep has seen"
     )
@@ -56,7 +58,14 @@ class Objective(_Part):
     @property
     def minimize(self) -> bool:
         """Whether less is better."""
-        return (self.direction or ("minimize" if self.metric in ("fid", "kid") else "maximize")) == "minimize"
+        own = "maximize" if self.metric in ("is", "precision", "recall") else "minimize"
+        return (self.direction or own) == "minimize"
+
+    @model_validator(mode="after")
+    def _bytes_are_the_runs(self) -> Self:
+        if self.metric == "bytes" and self.iterate is not None:
+            raise ValueError("iterate: bytes are sent by a run, whichever generator is judged; leave it out")
+        return self
 
 
 class Sampler(_Part):
@@ -70,7 +79,7 @@ class Sampler(_Part):
 
 
 class Pruner(_Part):
-    """Who ends hopeless trials early, by the scores of their curves."""
+    """Who ends hopeless trials early, by the scores of their curves; of several seeds, by the first one's."""
 
     kind: Literal["hyperband", "median", "successive-halving", "patient", "none"] = Field(
         "hyperband", description="patient: ended where the curve has stopped getting better"
@@ -98,11 +107,22 @@ class SweepSettings(_Part):
     space: dict[str, Annotated[Parameter, BeforeValidator(_value_alone)]] = Field(
         min_length=1, description="by dotted setting, such as lookahead.k: {int: [2, 20], log: true}"
     )
-    objective: Objective = Objective()
+    objective: Objective = Field(Objective(), description="what trials are judged by")
+    objectives: tuple[Objective, ...] | None = Field(
+        None, min_length=2, description="several, instead of objective: trials of which no other is better in all"
+    )
     sampler: Annotated[Sampler, BeforeValidator(_kind_alone)] = Sampler()
     pruner: Annotated[Pruner, BeforeValidator(_kind_alone)] = Pruner()
     seeds: tuple[Annotated[int, Field(ge=0)], ...] | None = Field(
-        None, min_length=1, description="of a trial's runs; null: the params file's first"
+        None,
+        min_length=1,
+        description="of a trial's runs, one after the other; a pruner compares the first's curve with the first's of "
+        "other trials, and the score is the mean of all; null: the params file's first",
+    )
+    processes: int = Field(
+        1,
+        ge=1,
+        description="of a trial's run, on this machine; its learners are dealt to them, and nothing else changes",
     )
     enqueue: tuple[str | dict[str, Scalar], ...] = Field(
         (), description="tried first: experiments by name, or settings by dotted key over the base experiment"
@@ -115,9 +135,18 @@ class SweepSettings(_Part):
     budget: Budget = Budget()
 
     @model_validator(mode="after")
-    def _ends(self) -> "SweepSettings":
+    def _ends(self) -> Self:
         if self.sampler.kind != "grid" and (self.budget.trials or self.budget.time or self.budget.device_hours) is None:
             raise ValueError("budget: trials, time or device_hours is wanted, or the sweep never ends")
         if self.seeds is not None and len(set(self.seeds)) != len(self.seeds):
             raise ValueError("seeds: each once")
+        if self.objectives is not None:
+            if "objective" in self.model_fields_set:
+                raise ValueError("objective or objectives is wanted, not both")
+            if len({(one.metric, one.iterate) for one in self.objectives}) != len(self.objectives):
+                raise ValueError("objectives: each once")
+            if self.pruner.kind != "none":
+                raise ValueError("pruner: trials of several objectives are not pruned; say pruner: none")
+            if self.sampler.kind == "cma-es":
+                raise ValueError("sampler: cma-es knows one objective; use tpe, gp, nsga2, random or grid")
         return self

@@ -1,9 +1,11 @@
 """A sweep's study in the storage: what it is of, and its trials after an interruption.
 
 A study's attributes: ``definition`` (what its trials have in common) and its ``hash``, ``family`` (the sweep file's
-name, shared by its forks), ``file``, ``score`` (the metric's full name), ``seconds`` of running so far, and ``stop``.
-A trial's: ``worker`` (who has it), ``settings`` by dotted key, ``fingerprint``, ``outcome``, ``reason``, ``scores`` by
-seed, ``seconds``, ``attempts``, ``duplicate_of``, and ``from`` (of a warm start: study/number).
+name, shared by its forks), ``file``, ``score`` and ``metrics`` (full names of the first objective and of all),
+``extractor`` (its hash), ``budget``, ``seconds`` of running so far and when that was ``ticked``, and ``stop``. A
+trial's: ``worker`` (who has it), ``settings`` by dotted key, ``fingerprint``, ``outcome``, ``reason``, ``scores`` by
+seed (of the first objective), ``bytes``, ``images``, ``seconds``, ``failures``, ``duplicate_of``, and
+``from`` (of a warm start: study/number).
 
 Baselines stand in a study of their own, ``NAME.baselines``: they have no parameters, and samplers that look for
 parameters that all trials share would find none.
@@ -13,7 +15,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gossipgan.config import fingerprinted, flatten
@@ -42,12 +44,13 @@ def definition(sweep: Sweep, data_digest: str) -> dict[str, Any]:
     """What all trials of a study have in common, as JSON has it."""
     always = {key for key, one in sweep.settings.space.items() if not one.when}
     settings = flatten(fingerprinted(sweep.base))
+    objectives = [one.model_dump(mode="json") for one in sweep.objectives]
     content = {
         "space": {
             key: one.model_dump(mode="json", by_alias=True, exclude_unset=True)
             for key, one in sweep.settings.space.items()
         },
-        "objective": {**sweep.settings.objective.model_dump(mode="json"), "iterate": sweep.iterate},
+        "objective": objectives[0] if len(objectives) == 1 else objectives,
         "seeds": list(sweep.seeds),
         "settings": {key: value for key, value in settings.items() if key not in always},
         "data": data_digest,
@@ -56,11 +59,11 @@ def definition(sweep: Sweep, data_digest: str) -> dict[str, Any]:
     return plain
 
 
-def choose_study(storage: StudyStorage, sweep: Sweep, data_digest: str, score: str, *, fork: bool) -> str:
+def choose_study(storage: StudyStorage, sweep: Sweep, data_digest: str, metrics: Sequence[str], *, fork: bool) -> str:
     """Find the study of a sweep file, or make it.
 
     Args:
-        score: full name of the metric that trials are judged by.
+        metrics: full names of what trials are judged by.
         fork: make a new study, warm-started with the trials of the latest, where the file has changed since.
 
     Returns:
@@ -76,7 +79,7 @@ def choose_study(storage: StudyStorage, sweep: Sweep, data_digest: str, score: s
         for name in reversed(family):
             if studies[name].user_attrs["hash"] == _hash(wanted):
                 if fork:
-                    raise UserError(f"{sweep.path}: nothing has changed since study {name} began; leave --fork out")
+                    raise UserError(f"{sweep.path}: nothing has changed since study {name} began, so go on with that")
                 _enqueue(storage, sweep, name)
                 return name
         if family and not fork:
@@ -90,12 +93,17 @@ def choose_study(storage: StudyStorage, sweep: Sweep, data_digest: str, score: s
             "hash" in studies[name].user_attrs
         ):
             number += 1
-        _create(storage, sweep, name, wanted, score, family[-1] if family else None)
+        _create(storage, sweep, name, wanted, metrics, family[-1] if family else None)
         return name
 
 
 def _create(
-    storage: StudyStorage, sweep: Sweep, name: str, wanted: dict[str, Any], score: str, before: str | None
+    storage: StudyStorage,
+    sweep: Sweep,
+    name: str,
+    wanted: dict[str, Any],
+    metrics: Sequence[str],
+    before: str | None,
 ) -> None:
     import optuna
 
@@ -105,14 +113,15 @@ def _create(
         optuna.create_study(
             storage=storage.optuna,
             study_name=one,
-            direction="minimize" if sweep.settings.objective.minimize else "maximize",
+            directions=["minimize" if one.minimize else "maximize" for one in sweep.objectives],
         )
     study = optuna.load_study(study_name=name, storage=storage.optuna)
     for key, value in {
         "definition": wanted,
         "family": sweep.name,
         "file": os.path.relpath(sweep.path.resolve(), sweep.params.path.parent.resolve()),
-        "score": score,
+        "score": metrics[0],
+        "metrics": list(metrics),
         "seconds": 0.0,
     }.items():
         study.set_user_attr(key, value)
@@ -137,6 +146,7 @@ def _enqueue(storage: StudyStorage, sweep: Sweep, name: str) -> None:
 
 def _warm_start(study: "Study", before: "Study", sweep: Sweep, wanted: dict[str, Any]) -> None:
     """What the old trials teach: their values where they were measured alike, else the best of their settings."""
+    from optuna.study import StudyDirection
     from optuna.trial import TrialState, create_trial
 
     old = before.user_attrs["definition"]
@@ -148,9 +158,10 @@ def _warm_start(study: "Study", before: "Study", sweep: Sweep, wanted: dict[str,
     ended = before.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.PRUNED))
     fitting = [trial for trial in ended if sweep.space.holds(trial.params)]
     if not comparable:
+        sign = 1 if before.directions[0] == StudyDirection.MINIMIZE else -1
         best = sorted(
             (trial for trial in fitting if trial.user_attrs.get("outcome") == "ok"),
-            key=lambda trial: trial.values[0] if sweep.settings.objective.minimize else -trial.values[0],
+            key=lambda trial: sign * trial.values[0],
         )
         for trial in best[:_WARM_STARTS]:
             study.enqueue_trial(trial.params)
@@ -182,6 +193,10 @@ def check_unchanged(storage: StudyStorage, sweep: Sweep, name: str, data_digest:
 
 def recover(storage: StudyStorage, name: str) -> list[str]:
     """Put the trials of workers that are no more back into the queue; returns what was put back."""
+    return storage.patiently(lambda: _recover(storage, name))
+
+
+def _recover(storage: StudyStorage, name: str) -> list[str]:
     import optuna
     from optuna.trial import TrialState
 

@@ -1,17 +1,35 @@
 """What a sweep looks like from outside, at one moment: read from its study and from the journals of its runs."""
 
+import functools
+import operator
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gossipgan.errors import UserError
-from gossipgan.runs import RunDirectory, read_journal
 from gossipgan.sweeps.storage import StudyStorage
 from gossipgan.sweeps.study import baselines_of, held
-from gossipgan.sweeps.watch import read_curve
+from gossipgan.sweeps.watch import Spent, read_spent
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
+
+
+class ObjectiveView(NamedTuple):
+    """What trials are judged by.
+
+    Attributes:
+        name: as the sweep file has it, such as ``fid`` or ``bytes``.
+        metric: full name, such as ``fid_digits_2000_ema``.
+    """
+
+    name: str
+    metric: str
+    minimize: bool
+
+    @property
+    def direction(self) -> str:
+        return "minimize" if self.minimize else "maximize"
 
 
 class TrialView(NamedTuple):
@@ -20,7 +38,7 @@ class TrialView(NamedTuple):
     Attributes:
         name: ``trial-N``, or ``baseline-EXPERIMENT``.
         state: an outcome; or ``running``, ``waiting``, or ``interrupted`` (its worker is no more).
-        score: mean over seeds of one that is ok; else the latest of the curve.
+        score: by the first objective, mean over seeds of one that is ok; else the latest of the curve.
         scores: by seed, of the seeds that are done.
         step, steps: iterations done and wanted, all seeds together.
         seconds: spent on it so far.
@@ -28,6 +46,9 @@ class TrialView(NamedTuple):
         settings: what was proposed, by dotted key.
         folder: where its runs are.
         source: of a warm start: study and number of the trial that it repeats.
+        values: of one that is ok, by each objective the mean over seeds; ``values[0]`` is the score.
+        bytes: sent by all learners of a run together, mean over the seeds that were begun.
+        images: training pictures that it used, all seeds together; 0 of one that took its scores from another.
     """
 
     number: int
@@ -44,6 +65,9 @@ class TrialView(NamedTuple):
     reason: str | None
     duplicate_of: int | None
     source: str | None
+    values: tuple[float, ...] | None = None
+    bytes: float | None = None
+    images: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """As ``--json`` prints it."""
@@ -55,7 +79,7 @@ class SweepView(NamedTuple):
     """A sweep.
 
     Attributes:
-        metric: full name of the score.
+        objectives: what trials are judged by; the first is the score.
         budget: trials in all; None: no limit of this kind.
         spent: seconds of running so far.
         stop: whether it was asked to stop.
@@ -63,13 +87,22 @@ class SweepView(NamedTuple):
 
     name: str
     file: str
-    metric: str
-    minimize: bool
+    objectives: tuple[ObjectiveView, ...]
     budget: int | None
     spent: float
     stop: bool
     trials: tuple[TrialView, ...]
     baselines: tuple[TrialView, ...]
+
+    @property
+    def metric(self) -> str:
+        """Full name of the score."""
+        return self.objectives[0].metric
+
+    @property
+    def minimize(self) -> bool:
+        """Whether a lower score is better."""
+        return self.objectives[0].minimize
 
     @property
     def counts(self) -> dict[str, int]:
@@ -82,10 +115,27 @@ class SweepView(NamedTuple):
 
     @property
     def best(self) -> TrialView | None:
-        """The best trial that is ok; of equals the first."""
-        ended = [trial for trial in self.trials if trial.state == "ok" and trial.score is not None]
-        sign = 1 if self.minimize else -1
-        return min(ended, key=lambda trial: sign * (trial.score or 0.0), default=None)
+        """The best trial that is ok, by the first objective; of equals the first of the front."""
+        return next(iter(self.front), None)
+
+    @property
+    def front(self) -> tuple[TrialView, ...]:
+        """Trials that are ok and that no other matches in every objective and betters in one, best score first.
+
+        Of trials with equal values it is the first alone. Of one objective it is the best.
+        """
+        costs: dict[tuple[float, ...], TrialView] = {}
+        for trial in self.trials:
+            if trial.state == "ok" and trial.values is not None:
+                costs.setdefault(self._costs(trial.values), trial)
+        best = [
+            cost for cost in costs if not any(other != cost and all(map(operator.le, other, cost)) for other in costs)
+        ]
+        return tuple(costs[cost] for cost in sorted(best))
+
+    def _costs(self, values: tuple[float, ...]) -> tuple[float, ...]:
+        """By each objective, the less the better."""
+        return tuple(value if one.minimize else -value for value, one in zip(values, self.objectives, strict=True))
 
     @property
     def seconds(self) -> float:
@@ -98,7 +148,8 @@ class SweepView(NamedTuple):
             "sweep": self.name,
             "file": self.file,
             "metric": self.metric,
-            "direction": "minimize" if self.minimize else "maximize",
+            "direction": self.objectives[0].direction,
+            "objectives": [{**one._asdict(), "direction": one.direction} for one in self.objectives],
             "budget": self.budget,
             "seconds": self.spent,
             "trial_seconds": self.seconds,
@@ -106,6 +157,7 @@ class SweepView(NamedTuple):
             "counts": self.counts,
             "running": [trial.as_dict() for trial in self.running],
             "best": None if self.best is None else self.best.as_dict(),
+            "front": [trial.as_dict() for trial in self.front],
             "baselines": [trial.as_dict() for trial in self.baselines],
         }
 
@@ -120,6 +172,7 @@ def view(storage: StudyStorage, name: str, work: Path) -> SweepView:
         UserError: there is no such sweep.
     """
     import optuna
+    from optuna.study import StudyDirection
 
     names = sweep_names(storage)
     if name not in names:
@@ -129,17 +182,21 @@ def view(storage: StudyStorage, name: str, work: Path) -> SweepView:
     study = optuna.load_study(study_name=name, storage=storage.optuna)
     baselines = optuna.load_study(study_name=baselines_of(name), storage=storage.optuna)
     about = study.user_attrs
-    metric, folder = str(about["score"]), work / name
+    metrics = [str(metric) for metric in about.get("metrics", [about["score"]])]
+    directions = [direction == StudyDirection.MINIMIZE for direction in study.directions]
+    folder = work / name
     return SweepView(
         name=name,
         file=str(about["file"]),
-        metric=metric,
-        minimize=study.direction.name == "MINIMIZE",
+        objectives=tuple(
+            ObjectiveView(metric.partition("_")[0], metric, minimize)
+            for metric, minimize in zip(metrics, directions, strict=True)
+        ),
         budget=about.get("budget"),
         spent=float(about["seconds"]),
         stop=bool(about.get("stop")),
-        trials=tuple(_trial(trial, folder, metric) for trial in study.get_trials(deepcopy=False)),
-        baselines=tuple(_trial(trial, folder, metric) for trial in baselines.get_trials(deepcopy=False)),
+        trials=tuple(_trial(trial, folder, metrics[0]) for trial in study.get_trials(deepcopy=False)),
+        baselines=tuple(_trial(trial, folder, metrics[0]) for trial in baselines.get_trials(deepcopy=False)),
     )
 
 
@@ -153,29 +210,41 @@ def _trial(trial: "FrozenTrial", folder: Path, metric: str) -> TrialView:
     baseline = about.get("baseline")
     name = f"trial-{trial.number}" if baseline is None else f"baseline-{baseline}"
     state = _state(trial)
-    step, left, score = 0, None, None
+    left, score, values = None, None, None
     if state == "ok":
-        score = trial.values[0]
+        values = tuple(trial.values)
+        score = values[0]
     elif trial.intermediate_values and trial.last_step is not None:
         score = trial.intermediate_values[trial.last_step]
-    if state in ("running", "interrupted", "stopped"):
-        step, left, latest = _progress(folder / name, about, metric)
-        score = score if latest is None else latest
+    under_way = state in ("running", "interrupted", "stopped")
+    if under_way:
+        spent = read_spent(folder / name, metric)
+    elif "images" not in about:
+        spent = _read_ended(folder / name, metric)
+    else:
+        spent = Spent(images=int(about["images"]), sent=about.get("bytes"))
+    if under_way:
+        score = score if spent.score is None else spent.score
+        if state == "running":
+            left = spent.left(int(about.get("steps", 0)))
     return TrialView(
         number=trial.number,
         name=name,
         state=state,
         score=score,
         scores=dict(about.get("scores", {})),
-        step=step,
+        step=spent.step if under_way else 0,
         steps=int(about.get("steps", 0)),
         seconds=float(about.get("seconds", 0.0)),
-        left=left if state == "running" else None,
+        left=left,
         settings=dict(about.get("settings", {})),
         folder=folder / name,
         reason=about.get("reason"),
         duplicate_of=about.get("duplicate_of"),
         source=about.get("from"),
+        values=values,
+        bytes=spent.sent,
+        images=spent.images if about.get("duplicate_of") is None else 0,
     )
 
 
@@ -192,15 +261,7 @@ def _state(trial: "FrozenTrial") -> str:
     return str(trial.user_attrs.get("outcome", "crashed"))
 
 
-def _progress(folder: Path, about: dict[str, Any], metric: str) -> tuple[int, float | None, float | None]:
-    """Iterations done over all seeds, seconds left, and the latest score, of a trial under way."""
-    done, seconds, latest = 0, 0.0, None
-    for path in sorted(folder.glob("seed-*/")):
-        run = RunDirectory(path)
-        curve = read_curve(run, metric)
-        done += curve.step
-        latest = curve.last if curve.last is not None else latest
-        if run.clock.exists():
-            seconds += max((float(entry["seconds"]) for entry in read_journal(run.clock)), default=0.0)
-    steps = int(about.get("steps", 0))
-    return done, seconds / done * max(0, steps - done) if done else None, latest
+@functools.cache
+def _read_ended(folder: Path, metric: str) -> Spent:
+    """What a trial used of which the study does not say it, as studies of earlier versions do not: it stays so."""
+    return read_spent(folder, metric)

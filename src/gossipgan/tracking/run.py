@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from gossipgan.config import Settings, TrackingSettings, flatten
 from gossipgan.runs import RunDirectory
@@ -29,6 +29,25 @@ _PARAMS_AT_ONCE = 100
 PARENT_TAG = "mlflow.parentRunId"
 
 
+class EndedRun(NamedTuple):
+    """A run directory that holds a run that has ended, and its small files."""
+
+    directory: RunDirectory
+    settings: Settings
+    identity: Mapping[str, Any]
+    result: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, run: RunDirectory) -> Self:
+        """Read them.
+
+        Raises:
+            UserError: the directory does not hold a run that has ended.
+        """
+        settings, identity = run.read_settings()
+        return cls(run, settings, identity, run.read_result())
+
+
 def mirror_run(
     run: RunDirectory,
     metrics: Mapping[str, float | str],
@@ -38,7 +57,6 @@ def mirror_run(
     experiment: str,
     seed: int,
     live: RunDirectory | None = None,
-    dataset: DatasetInfo | None = None,
     extractor: Mapping[str, Any] | None = None,
     parent_id: str | None = None,
 ) -> Mirrored:
@@ -47,7 +65,8 @@ def mirror_run(
     The view is found again by the run's fingerprint and its experiment's name. Where it is complete and
     shows the same files, it is kept (and only moved under ``parent_id``); where it is older or was cut
     short, it is deleted, which MLflow's pages then hide, and made anew: so a chart never mixes two
-    writings, and nothing appears twice. A diverged run has status FAILED.
+    writings, and nothing appears twice. One that is made anew stays where it was nested. A diverged run has status
+    FAILED.
 
     Args:
         run: the run directory; ``settings.yaml``, ``journal.jsonl`` and ``result.json`` must be in it.
@@ -56,7 +75,6 @@ def mirror_run(
         root: the folder of ``params.yaml``.
         experiment, seed: which run of the pipeline this is.
         live: where ``clock.jsonl`` and ``environment.json`` are, if elsewhere and still there.
-        dataset: name, digest and counts of the data; None: name and digest from the run's settings.
         extractor: what is known of the feature extractor, such as its held-out accuracy.
         parent_id: MLflow run under which this one is nested.
 
@@ -66,50 +84,54 @@ def mirror_run(
     Raises:
         UserError: the directory does not hold a run that has ended.
     """
-    settings, identity = run.read_settings()
-    result = run.read_result()
+    ended = EndedRun.read(run)
     quiet_environment()
     try:
         with open_store(tracking, root) as store:
-            return _mirror(
+            return show_ended(
                 store,
-                run,
-                settings,
-                identity,
-                result,
+                ended,
                 metrics,
                 root=root,
                 experiment=experiment,
                 seed=seed,
-                live=live or run,
-                dataset=dataset or DatasetInfo(settings.data.source, identity["data_digest"], {}),
-                extractor=dict(extractor or {}),
+                commit=commit_tags(root),
+                live=live,
+                extractor=extractor,
                 parent_id=parent_id,
             )
     except tracking_failures() as error:
         return Mirrored(None, False, warning_line(error, tracking, root))
 
 
-def _mirror(
+def show_ended(
     store: Store,
-    run: RunDirectory,
-    settings: Settings,
-    identity: Mapping[str, Any],
-    result: Mapping[str, Any],
+    ended: EndedRun,
     metrics: Mapping[str, float | str],
     *,
     root: Path,
     experiment: str,
     seed: int,
-    live: RunDirectory,
-    dataset: DatasetInfo,
-    extractor: dict[str, Any],
-    parent_id: str | None,
+    commit: Mapping[str, str],
+    live: RunDirectory | None = None,
+    extractor: Mapping[str, Any] | None = None,
+    parent_id: str | None = None,
+    also: Mapping[str, str] | None = None,
 ) -> Mirrored:
+    """As ``mirror_run`` does, in an open store.
+
+    Args:
+        commit: tags with the project's commit.
+        also: tags that tell this view from others of an equal run under an equal name.
+    """
+    run, settings, identity, result = ended
+    live, extractor = live or run, dict(extractor or {})
+    dataset = DatasetInfo.of_run(settings.data.source, identity["data_digest"], root)
     client = store.client
     spectrum = read_spectrum(run, result)
     spectrum_files = () if spectrum is None else (run.spectrum, run.spectrum_plot)
-    # The clock and the environment stay out: what was shown with them must not be lost once they are deleted.
+    # The clock, the environment and the pictures' counts stay out: what was shown with them must not be lost once
+    # they are deleted.
     content = content_digest(
         [
             *((path.name, path) for path in (run.settings, run.journal, run.result, *spectrum_files)),
@@ -117,7 +139,7 @@ def _mirror(
         ],
         {
             "metrics": dict(metrics),
-            "dataset": [dataset.name, dataset.digest, dict(dataset.counts)],
+            "dataset": [dataset.name, dataset.digest],
             "extractor": extractor,
         },
     )
@@ -125,12 +147,14 @@ def _mirror(
         "gossipgan.role": "run",
         "gossipgan.fingerprint": str(identity["fingerprint"]),
         "gossipgan.experiment": experiment,
+        **(also or {}),
     }
     kept = None
     for found in store.find(key):
         if kept is None and found.data.tags.get("gossipgan.content") == content:
             kept = found
         else:
+            parent_id = parent_id or found.data.tags.get(PARENT_TAG)
             client.delete_run(found.info.run_id)
     if kept is not None:
         if parent_id is not None and kept.data.tags.get(PARENT_TAG) != parent_id:
@@ -147,7 +171,7 @@ def _mirror(
         "gossipgan.data_digest": dataset.digest,
         "gossipgan.outcome": outcome,
         "mlflow.source.name": "gossipgan",
-        **commit_tags(root),
+        **commit,
     }
     if parent_id is not None:
         tags[PARENT_TAG] = parent_id
@@ -157,7 +181,16 @@ def _mirror(
         tags=tags,
         run_name=f"{experiment} seed {seed}",
     ).info.run_id
-    log_params(store, run_id, {"experiment": experiment, "seed": seed, **_params(settings, extractor)})
+    log_params(
+        store,
+        run_id,
+        {
+            "experiment": experiment,
+            "seed": seed,
+            **settings_params(settings),
+            **flatten({"extractor_measured": extractor}),
+        },
+    )
     client.log_inputs(run_id, [dataset.as_input()])
     points, left_out = series(run.journal, clock)
     end_points, end_left_out = finals(metrics, last, clock)
@@ -195,7 +228,6 @@ def log_params(store: Store, run_id: str, values: Mapping[str, Any]) -> None:
         store.client.log_batch(run_id, params=params[start : start + _PARAMS_AT_ONCE])
 
 
-def _params(settings: Settings, extractor: Mapping[str, Any]) -> dict[str, Any]:
-    # Where MLflow is says nothing about the run, and may hold a password.
-    values = settings.model_dump(mode="json", exclude={"tracking"})
-    return {**flatten(values), **flatten({"extractor_measured": dict(extractor)})}
+def settings_params(settings: Settings) -> dict[str, Any]:
+    """Resolved settings by dotted key. Where MLflow is says nothing about a run, and may hold a password."""
+    return flatten(settings.model_dump(mode="json", exclude={"tracking"}))

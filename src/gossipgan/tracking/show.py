@@ -4,12 +4,11 @@ from pathlib import Path
 
 from gossipgan.config import TrackingSettings
 from gossipgan.runs import Project, RunDirectory
-from gossipgan.tracking.dataset import DatasetInfo
 from gossipgan.tracking.run import mirror_run
-from gossipgan.tracking.sync import sync
+from gossipgan.tracking.sync import mirror_published
 
 
-def show_run(run: RunDirectory, *, tracking: TrackingSettings, root: Path, dataset: DatasetInfo) -> str | None:
+def show_run(run: RunDirectory, *, tracking: TrackingSettings, root: Path) -> str | None:
     """Show a run that has ended in MLflow, as it is now.
 
     There is one view of a run. That of the pipeline's runs is made of ``root/runs``, with their scores and their
@@ -19,7 +18,6 @@ def show_run(run: RunDirectory, *, tracking: TrackingSettings, root: Path, datas
         run: its directory.
         tracking: where to; with ``mlflow: false`` nothing is done.
         root: the folder of ``params.yaml``.
-        dataset: name, digest and counts of the data.
 
     Returns:
         A line where it is not shown: MLflow cannot be written to, or shows this run from another directory. None
@@ -34,7 +32,7 @@ def show_run(run: RunDirectory, *, tracking: TrackingSettings, root: Path, datas
     experiment, seed = str(identity["experiment"]), int(identity["seed"])
     published = Project(root).run(experiment, seed)
     if run.path.resolve() == published.path.resolve():
-        return sync(root, tracking=tracking, dataset=dataset).warning
+        return mirror_published(published, tracking=tracking, root=root).warning
     if published.result.exists() and published.read_settings()[1]["fingerprint"] == identity["fingerprint"]:
         return f"not in MLflow, which shows this run from {published.path}"
-    return mirror_run(run, {}, tracking=tracking, root=root, experiment=experiment, seed=seed, dataset=dataset).warning
+    return mirror_run(run, {}, tracking=tracking, root=root, experiment=experiment, seed=seed).warning

@@ -67,7 +67,14 @@ class Store:
     def find(self, tags: dict[str, str]) -> list[Any]:
         """Runs that carry all these tags and are not deleted, newest first."""
         condition = " and ".join(f"tags.`{name}` = '{value}'" for name, value in tags.items())
-        return list(self.client.search_runs([self.experiment_id], filter_string=condition))
+        found: list[Any] = []
+        token: str | None = None
+        while True:
+            page = self.client.search_runs([self.experiment_id], filter_string=condition, page_token=token)
+            found.extend(page)
+            token = page.token
+            if not token:
+                return found
 
 
 @contextmanager
@@ -114,18 +121,23 @@ def tracking_failures() -> tuple[type[Exception], ...]:
     return (MlflowException, RequestException, SQLAlchemyError, OSError)
 
 
-def warning_line(error: Exception, tracking: TrackingSettings, root: Path) -> str:
-    """One line for a person, without the password that a URI may carry."""
+def warning_line(error: Exception, tracking: TrackingSettings, root: Path, again: str = "gossipgan mlflow sync") -> str:
+    """One line for a person, without the password that a URI may carry.
+
+    Args:
+        again: the command that fills it again.
+    """
     uri = resolve_uri(tracking, root)
     first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     reason = first if len(first) <= 200 else first[:197] + "..."
-    line = f"MLflow at {uri}: not written: {reason}; nothing is lost: gossipgan mlflow sync fills it again"
+    line = f"MLflow at {uri}: not written: {reason}; nothing is lost: {again} fills it again"
     return without_password(line)
 
 
 def without_password(text: str) -> str:
     """``text`` with the passwords of all URIs in it blotted out."""
-    return re.sub(r"(://[^\s:/@]*):[^\s@]+@", r"\1:***@", text)
+    text = re.sub(r"(://[^\s:/@]*):\S+@", r"\1:***@", text)  # a password may hold what should have been escaped
+    return re.sub(r"([?&]\w*password=)[^&\s]*", r"\1***", text)
 
 
 @contextmanager

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from gossipgan.config import TrackingSettings
 from gossipgan.errors import UserError
 from gossipgan.runs import RunDirectory
-from gossipgan.tracking.dataset import DatasetInfo
 from gossipgan.tracking.pipeline import pipeline_parent
 from gossipgan.tracking.run import mirror_run
+from gossipgan.tracking.store import Mirrored
 
 
 class Synced(NamedTuple):
@@ -37,9 +37,9 @@ def sync(
     tracking: TrackingSettings,
     experiments: Collection[str] | None = None,
     seeds: Collection[int] | None = None,
-    dataset: DatasetInfo | None = None,
+    others: bool = False,
 ) -> Synced:
-    """Show every run under ``root/runs`` in MLflow, and the comparison above them.
+    """Show the runs under ``root/runs`` in MLflow, and the comparison above them.
 
     It may be called at any time and any number of times. It stops at the first sign that MLflow cannot be
     written to, so that a server that is away costs seconds, however many runs there are.
@@ -47,60 +47,75 @@ def sync(
     Args:
         root: the folder of ``params.yaml``.
         tracking: where to; with ``mlflow: false`` nothing is done.
-        experiments, seeds: only these; None: all.
-        dataset: name, digest and counts of the data; None: as the runs' settings have it.
+        experiments, seeds: what is compared; None: all.
+        others: show also the runs that are not compared, by themselves.
 
     Raises:
         UserError: a file of a run is damaged.
     """
-    ended: dict[str, RunDirectory] = {}
+    compared: dict[str, RunDirectory] = {}
+    beside: dict[str, RunDirectory] = {}
     unfinished: list[str] = []
     if not tracking.mlflow:
         return Synced(None, (), (), (), None)
     for path in sorted((root / "runs").glob("*/seed-*/"), key=_natural):
         experiment, seed = path.parent.name, _seed(path)
-        if (experiments is not None and experiment not in experiments) or (seeds is not None and seed not in seeds):
+        chosen = (experiments is None or experiment in experiments) and (seeds is None or seed in seeds)
+        if not chosen and not others:
             continue
         run, name = RunDirectory(path), f"{experiment}/{path.name}"
         if run.settings.exists() and run.result.exists():
-            ended[name] = run
+            (compared if chosen else beside)[name] = run
         else:
             unfinished.append(name)
-    if not ended:
-        return Synced(None, (), (), tuple(unfinished), None)
 
-    identities = {name: run.read_settings()[1] for name, run in ended.items()}
-    parent_id, _, warning = pipeline_parent(
-        {name: identity["fingerprint"] for name, identity in identities.items()},
-        tracking=tracking,
-        root=root,
-        reports=root / "reports",
-    )
-    written: list[str] = []
-    unchanged: list[str] = []
-    extractor = _read_json(root / "extractor" / "extractor.json")
-    for name, run in ended.items():
-        if warning is not None:
-            break
-        experiment, seed = run.path.parent.name, _seed(run.path)
-        fingerprint = str(identities[name]["fingerprint"])
-        live = RunDirectory(root / "work" / experiment / run.path.name / fingerprint[:12])
-        mirrored = mirror_run(
-            run,
-            _read_json(root / "metrics" / experiment / f"{run.path.name}.json"),
+    parent_id, warning = None, None
+    if compared:
+        parent_id, _, warning = pipeline_parent(
+            {name: run.read_settings()[1]["fingerprint"] for name, run in compared.items()},
             tracking=tracking,
             root=root,
-            experiment=experiment,
-            seed=seed,
-            live=live if live.path.exists() else None,
-            dataset=dataset,
-            extractor=extractor,
-            parent_id=parent_id,
+            reports=root / "reports",
+        )
+    written: list[str] = []
+    unchanged: list[str] = []
+    for name, run in {**compared, **beside}.items():
+        if warning is not None:
+            break
+        mirrored = mirror_published(
+            run, tracking=tracking, root=root, parent_id=parent_id if name in compared else None
         )
         warning = mirrored.warning
         if warning is None:
             (written if mirrored.written else unchanged).append(name)
     return Synced(parent_id, tuple(written), tuple(unchanged), tuple(unfinished), warning)
+
+
+def mirror_published(
+    run: RunDirectory, *, tracking: TrackingSettings, root: Path, parent_id: str | None = None
+) -> Mirrored:
+    """Show one of the runs under ``root/runs``, with the scores that its evaluation has found.
+
+    Args:
+        parent_id: MLflow run under which this one is nested; None: it stays where it is.
+
+    Raises:
+        UserError: a file of the run is damaged.
+    """
+    experiment, seed = run.path.parent.name, _seed(run.path)
+    fingerprint = str(run.read_settings()[1]["fingerprint"])
+    live = RunDirectory(root / "work" / experiment / run.path.name / fingerprint[:12])
+    return mirror_run(
+        run,
+        _read_json(root / "metrics" / experiment / f"{run.path.name}.json"),
+        tracking=tracking,
+        root=root,
+        experiment=experiment,
+        seed=seed,
+        live=live if live.path.exists() else None,
+        extractor=_read_json(root / "extractor" / "extractor.json"),
+        parent_id=parent_id,
+    )
 
 
 def _seed(path: Path) -> int:

@@ -108,6 +108,13 @@ def prune_checkpoints(folder: Path, best: int | None) -> None:
         shutil.rmtree(leftover)
 
 
+def remove_checkpoints_after(folder: Path, step: int) -> None:
+    """Remove checkpoints of later steps."""
+    for path in folder.glob("step-*"):
+        if int(path.name.removeprefix("step-")) > step:
+            shutil.rmtree(path)
+
+
 def _learner(path: Path, learner: int) -> Path:
     return path / f"learner-{learner:04d}.safetensors"
 

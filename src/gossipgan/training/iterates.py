@@ -80,12 +80,17 @@ class Iterates:
         save_grid(self._sample(_GRID), path)
         return str(path.relative_to(run.path))
 
-    def save(self, run: RunDirectory) -> None:
-        """All iterates of G, and D, into the run's weights: their means, and each learner's own of several."""
+    def save(self, run: RunDirectory, numbers: Sequence[int]) -> None:
+        """All iterates of G, and D, into the run's weights: their means, and each learner's own of several.
+
+        Args:
+            run: the run.
+            numbers: of all learners, in the order of their places.
+        """
         for name, states in self._taken.items():
             _save(_mean(states), run.discriminator() if name == "discriminator" else run.generator(name))
             if len(states) > 1:
-                for number, state in enumerate(states):
+                for number, state in zip(numbers, states, strict=True):
                     at_learner = run.discriminator(number) if name == "discriminator" else run.generator(name, number)
                     _save(state, at_learner)
 

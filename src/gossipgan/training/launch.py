@@ -14,7 +14,9 @@ import torch.distributed as dist
 
 from gossipgan.config import Settings
 from gossipgan.errors import UserError
+from gossipgan.mixing.elastic import Elastic
 from gossipgan.mixing.group import Group, OneProcess
+from gossipgan.mixing.membership import Membership
 from gossipgan.mixing.processes import Processes
 
 #: First of the ports that Slurm jobs meet on; the job's number is added.
@@ -38,24 +40,31 @@ def local_device(device: torch.device) -> torch.device:
 
 
 @contextmanager
-def joined(settings: Settings, device: torch.device, agreement: str) -> Iterator[Group]:
+def joined(settings: Settings, device: torch.device, agreement: str, learners: int | None = None) -> Iterator[Group]:
     """The learners of a run, over the processes it was started with.
 
     Args:
         settings: ``mixing`` is read.
         device: of this process's learners.
         agreement: what all processes must agree on; any text.
+        learners: that are left of the run's; None: all.
 
     Raises:
-        UserError: fewer learners than processes; or the processes were given different things.
+        UserError: fewer learners than processes; or the processes were given different things; or they are to go on
+            when one of them dies, and cannot.
     """
+    learners = settings.mixing.learners if learners is None else learners
     if not in_process_group():
-        yield OneProcess(settings.mixing.learners)
+        yield OneProcess(learners)
+        return
+    if settings.mixing.on_loss == "rewire":
+        with _joined_for_life(learners, device) as survivors:
+            yield survivors
         return
     timeout = timedelta(seconds=settings.mixing.timeout)
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=timeout)
     try:
-        group = Processes(settings.mixing.learners, device, settings.mixing.timeout)
+        group = Processes(learners, device, settings.mixing.timeout)
         try:
             group.check_agreement(agreement)
             yield group
@@ -63,6 +72,35 @@ def joined(settings: Settings, device: torch.device, agreement: str) -> Iterator
             group.close()
     finally:
         dist.destroy_process_group()
+
+
+@contextmanager
+def _joined_for_life(learners: int, device: torch.device) -> Iterator[Group]:
+    check_rewirable(device)
+    membership = Membership.inherited()
+    if membership is None:
+        raise UserError(
+            "mixing.on_loss: rewire needs processes that gossipgan starts itself, with --processes, on one host: "
+            "torchrun ends all when one dies, and srun does not say who is left; use stop there"
+        )
+    group = Elastic(learners, int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), membership)
+    try:
+        yield group
+    finally:
+        group.close()
+
+
+def check_rewirable(device: torch.device) -> None:
+    """Refuse devices over whose transport a group cannot go on without one of its processes.
+
+    Raises:
+        UserError: it is a GPU.
+    """
+    if device.type == "cuda":
+        raise UserError(
+            "mixing.on_loss: rewire is for processes on CPUs: NCCL's calls end with a process that dies; use stop, or "
+            "training.device: cpu"
+        )
 
 
 def launch(processes: int, arguments: Sequence[str], restarts: int) -> None:
@@ -99,15 +137,20 @@ def launch(processes: int, arguments: Sequence[str], restarts: int) -> None:
         elastic_launch(config, sys.executable)("-m", "gossipgan", *arguments)
     except ChildFailedError as failed:
         rank, failure = failed.get_first_failure()
-        how = (
-            f"was ended by {signal.Signals(-failure.exitcode).name}"
-            if failure.exitcode < 0
-            else f"ended with status {failure.exitcode}"
-        )
-        raise UserError(
-            f"process {rank} of {processes} {how}, and the run was stopped; "
-            "the same command goes on from the last checkpoint"
-        ) from None
+        raise stopped(rank, processes, how_it_ended(failure.exitcode)) from None
+
+
+def how_it_ended(status: int) -> str:
+    """A process's exit status in words: negative, the signal that ended it."""
+    return f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+
+
+def stopped(rank: int, processes: int, how: str) -> UserError:
+    """What is said of a run that a process has stopped."""
+    return UserError(
+        f"process {rank} of {processes} {how}, and the run was stopped; the same command goes on from the last "
+        "checkpoint"
+    )
 
 
 def _adopt_slurm() -> None:

@@ -1,5 +1,6 @@
 """The training of one run, from its first iteration or from its last checkpoint to its result."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
@@ -9,12 +10,13 @@ from gossipgan.data import Store
 from gossipgan.errors import UserError
 from gossipgan.evaluation import NotFiniteSamples, Ruler
 from gossipgan.games import count_parameters
+from gossipgan.mixing.elastic import LostError
 from gossipgan.mixing.group import Group, OneProcess
 from gossipgan.runs import RunDirectory, code_digest, describe_environment, write_json
 from gossipgan.training.checkpoint import latest_checkpoint, read_run
 from gossipgan.training.iterates import Iterates
 from gossipgan.training.progress import report_progress
-from gossipgan.training.state import TrainingState
+from gossipgan.training.state import TrainingState, remaining
 
 
 def train(
@@ -48,7 +50,7 @@ def train(
             other classes than the pictures.
     """
     _check_classes(settings, store)
-    group = group or OneProcess(settings.mixing.learners)
+    group = group or OneProcess(learners_left(run, settings))
     identity = fingerprint(settings, seed, store.digest)
     _check_directory(run, identity)
     if run.result.exists():
@@ -60,18 +62,41 @@ def train(
         write_json(run.environment, describe_environment(settings.training.threads, device))
 
     state = TrainingState(run, settings, seed, store, identity, group, device)
-    learners = state.learners.values()
     iterates = Iterates(settings, ruler, group, device)
+    about = {"experiment": experiment, "seed": seed, "fingerprint": identity, "data": store.digest}
+    title, lost = f"{experiment} seed {seed}", False
+    while True:
+        try:
+            if lost:
+                happened = state.rewire()
+                if group.main:
+                    console.print(f"{title}: {happened}", soft_wrap=True, highlight=False)
+            outcome, reason = _iterate(run, settings, state, iterates, title, console)
+            _finish(run, state, outcome, reason, about)
+            return run.read_result()
+        except LostError:
+            lost = True
+
+
+def _iterate(
+    run: RunDirectory, settings: Settings, state: TrainingState, iterates: Iterates, title: str, console: Console
+) -> tuple[str, str | None]:
+    """All iterations that are left; returns the outcome and, where it is not ``ok``, the reason.
+
+    Raises:
+        LostError: a process has gone, and the others can go on without it.
+    """
+    group, learners = state.group, state.learners.values()
     budget, mixes = settings.training, settings.mixing.mixes
-    outcome, reason = "ok", None
     losses: dict[str, float] = {}
 
-    with report_progress(f"{experiment} seed {seed}", state.step, budget.steps, console, shown=group.main) as report:
+    with report_progress(title, state.step, budget.steps, console, shown=group.main) as report:
         while state.step < budget.steps:
             # One iteration: fast steps, mixing, Lookahead, averaging (in this order, as in the papers).
             for taken in zip(*(learner.fast_steps() for learner in learners), strict=True):
                 state.exchange_gradients(taken)
             state.step += 1
+            reason: str | None = None
             last = state.step == budget.steps
             logged = last or state.step % budget.log_every == 0
             before = state.consensus() if logged and group.learners > 1 else {}
@@ -111,40 +136,56 @@ def train(
             if last or reason is not None:
                 iterates.take(list(learners), fast, everything=True)
                 if group.main:
-                    iterates.save(run)
+                    iterates.save(run, state.numbers)
             if reason is not None:
-                outcome = "diverged"
-                break
-            if last or state.step % budget.checkpoint_every == 0 or state.step == state.best_step:
+                return "diverged", reason
+            saved = last or state.step % budget.checkpoint_every == 0 or state.step == state.best_step
+            if saved:
                 state.checkpoint()
+            if (saved or logged) and not last:
+                state.mark()
+    return "ok", None
 
-    if group.main:
+
+def _finish(
+    run: RunDirectory, state: TrainingState, outcome: str, reason: str | None, about: Mapping[str, Any]
+) -> None:
+    """Close the journal and write the result, with what the run is about. All processes."""
+    if state.group.main:
         state.journal.append("end", state.step, images=state.images, outcome=outcome, reason=reason)
         state.close()
-        learner = next(iter(learners))
+        learner = next(iter(state.learners.values()))
         run.write_result(
             outcome=outcome,
             reason=reason,
             steps=state.step,
             images=state.images,
             best_step=state.best_step,
-            experiment=experiment,
-            seed=seed,
-            fingerprint=identity,
-            data=store.digest,
+            **about,
             parameters={
                 "generator": count_parameters(learner.generator.network),
                 "discriminator": count_parameters(learner.discriminator.network),
             },
+            # A run that has lost learners is another than one that has not.
+            **({"lost": state.lost} if state.lost else {}),
         )
-    group.barrier()
-    return run.read_result()
+    state.group.barrier()
+
+
+def learners_left(run: RunDirectory, settings: Settings) -> int:
+    """How many learners a run has: all, or the survivors of its last checkpoint."""
+    path = latest_checkpoint(run.checkpoints)
+    return len(remaining(settings, [] if path is None else read_run(path).get("lost", [])))
 
 
 def resumable(run: RunDirectory) -> bool:
-    """Whether a run directory holds an unfinished run that this code can go on with."""
+    """Whether a run directory holds an unfinished run that this code can go on with to the end it always has: without
+    lost learners."""
     path = latest_checkpoint(run.checkpoints)
-    return path is not None and not run.result.exists() and read_run(path)["code"] == code_digest()
+    if path is None or run.result.exists():
+        return False
+    numbers = read_run(path)
+    return bool(numbers["code"] == code_digest() and not numbers["lost"])
 
 
 def _check_classes(settings: Settings, store: Store) -> None:

@@ -1,10 +1,13 @@
 """The state of a run in training: what a checkpoint holds, and what an interruption must not lose."""
 
+import copy
+import json
 import math
+import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -16,16 +19,19 @@ from gossipgan.errors import UserError
 from gossipgan.games import LOSSES
 from gossipgan.mixing.arithmetic import consensus_distance
 from gossipgan.mixing.build import build_mixing
+from gossipgan.mixing.elastic import Elastic
 from gossipgan.mixing.group import Group
 from gossipgan.optimizers import FlatPlayer
 from gossipgan.runs import Journal, RunDirectory, code_digest, read_journal
 from gossipgan.training.checkpoint import (
+    LearnerState,
     begin_checkpoint,
     finish_checkpoint,
     latest_checkpoint,
     prune_checkpoints,
     read_learner,
     read_run,
+    remove_checkpoints_after,
     temporary_checkpoint,
     write_learner,
 )
@@ -34,6 +40,37 @@ from gossipgan.training.learner import Learner
 #: D's loss within this distance of its lower bound counts as being there.
 _AT_BOUND = 1e-3
 
+#: Before the names of the mixing's tensors, among a learner's.
+_MIXING = "mixing."
+
+
+#: What a checkpoint taken before the first iteration would know of the run.
+_NOTHING_DONE: dict[str, Any] = {
+    "step": 0,
+    "images": 0,
+    "bytes": 0,
+    "scores": {},
+    "best_step": None,
+    "best_score": None,
+    "logged_step": 0,
+    "steps_at_bound": 0,
+    "lost": [],
+    "journal_length": 0,
+    "clock_length": 0,
+}
+
+
+class Point(NamedTuple):
+    """A state in memory that survivors can go back to: what a checkpoint of that moment would hold.
+
+    Attributes:
+        run: what belongs to the run.
+        learners: this process's, by their own numbers.
+    """
+
+    run: dict[str, Any]
+    learners: dict[int, LearnerState]
+
 
 class TrainingState:
     """Everything of a run that must survive an interruption; made new, or from the last checkpoint.
@@ -41,14 +78,30 @@ class TrainingState:
     All processes of a run have one, with their own learners. The main process's alone keeps the journal, the scores
     and the divergence; the others follow it.
 
+    A learner has a number of its own, which its streams, its shard and its files go by, and a place among those that
+    are there, which the group and the mixing go by. They are the same until somebody is lost.
+
     Attributes:
         group: the learners, and the processes that host them.
-        learners: those of this process, by number, with their weights, moments and streams.
+        numbers: the learners' own, of all that are there, by place.
+        learners: those of this process, by place, with their weights, moments and streams.
         mixing: what they exchange.
         step: iterations done.
         scores: the last scores, by metric name.
         best_step: the iteration of the best primary score so far, or None.
+        lost: processes that were lost, in order: their ``learners``, ``rank``, and the ``step`` that the others went
+            on from.
     """
+
+    step: int
+    scores: dict[str, float]
+    best_step: int | None
+    _best_score: float
+    _logged_step: int
+    _steps_at_bound: int
+    _bytes_before: int
+    _images_before: int
+    _step_before: int
 
     def __init__(
         self,
@@ -62,46 +115,52 @@ class TrainingState:
     ) -> None:
         self._run = run
         self._settings = settings
+        self._seed = seed
+        self._store = store
         self._identity = identity
         self._device = device
         self.group = group
-        self.learners = _build_learners(settings, seed, store, group, device)
-        self.mixing = build_mixing(settings, group, next(iter(self.learners.values())).mixed())
-        self.step = 0
-        self.scores: dict[str, float] = {}
-        self.best_step: int | None = None
-        self._best_score = math.inf
-        self._logged_step = 0
-        self._steps_at_bound = 0
-        self._bytes_before = 0
-        journal_length = clock_length = 0
-
+        self.lost: list[dict[str, Any]] = []
+        self._points: list[Point] = []
         path = latest_checkpoint(run.checkpoints)
+        start = _NOTHING_DONE
         if path is not None:
-            numbers = read_run(path)
-            _check_checkpoint(path, numbers, identity)
-            self._load_learners(path)
-            self.step = numbers["step"]
-            self.scores = numbers["scores"]
-            self.best_step = numbers["best_step"]
-            self._best_score = numbers["best_score"] if self.best_step is not None else math.inf
-            self._logged_step = numbers["logged_step"]
-            self._steps_at_bound = numbers["steps_at_bound"]
-            self._bytes_before = numbers["bytes"]
-            journal_length, clock_length = numbers["journal_length"], numbers["clock_length"]
+            start = read_run(path)
+            _check_checkpoint(path, start, identity)
+            self.lost = start["lost"]
+        self.numbers = remaining(settings, self.lost)
+        self._build()
+        group.check_agreement(self._description(start["step"]))
+        if path is not None:
+            self._load_learners(lambda number: read_learner(path, number))
+        self._take_up(start)
         group.barrier()  # nobody writes before all have read
 
         if group.main:
-            self.journal = Journal(run.journal, journal_length)
-            self._clock = Journal(run.clock, clock_length)
-            before = [entry["seconds"] for entry in read_journal(run.clock)]
-            self._began = time.monotonic() - (before[-1] if before else 0.0)
+            self._open_journal(start)
+        self.mark()
+
+    def _build(self) -> None:
+        """Learners as they begin, and what they exchange."""
+        self.learners = _build_learners(self._settings, self._seed, self._store, self.numbers, self.group, self._device)
+        start = next(iter(self.learners.values())).mixed()
+        gone = set(range(self._settings.mixing.learners)) - set(self.numbers)
+        self.mixing = build_mixing(self._settings, self.group, start, gone)
+
+    def _description(self, step: int) -> str:
+        """All that processes must agree on to understand each other: who mixes with whom, and names, shapes and types
+        of what they send."""
+        learner = next(iter(self.learners.values()))
+        shapes = {name: [str(tensor.dtype), *tensor.shape] for name, tensor in learner.tensors().items()}
+        mixed = {name: [[str(one.dtype), *one.shape] for one in parts] for name, parts in learner.mixed().items()}
+        return json.dumps([self._identity, code_digest(), self.numbers, step, self.mixing.digest, shapes, mixed])
 
     @property
     def images(self) -> int:
-        """Real pictures seen by all learners."""
+        """Real pictures seen by all learners, those that were lost included."""
         settings = self._settings
-        return self.step * settings.optimizer.batches * settings.training.batch * self.group.learners
+        each = settings.optimizer.batches * settings.training.batch
+        return self._images_before + (self.step - self._step_before) * each * self.group.learners
 
     def log_losses(self) -> dict[str, float]:
         """Write the means since the last entry to the journal, and the time to the clock. Waits for the device.
@@ -187,14 +246,77 @@ class TrainingState:
             begin_checkpoint(folder, self.step)
         self.group.barrier()
         temporary = temporary_checkpoint(folder, self.step)
-        exchanged, sent = self.mixing.tensors(), self._bytes()
-        for number, learner in self.learners.items():
-            mixing = {f"mixing.{name}": tensor for name, tensor in exchanged.get(number, {}).items()}
-            write_learner(temporary, number, {**learner.tensors(), **mixing}, learner.numbers())
+        sent = self._bytes()
+        for number, learner in self._of_learners().items():
+            write_learner(temporary, number, learner.tensors, learner.numbers)
         self.group.barrier()
         if self.group.main:
-            finish_checkpoint(temporary, self._numbers(sent))
+            finish_checkpoint(temporary, self._of_run(sent, self.journal.sync(), self._clock.sync()))
             prune_checkpoints(folder, self.best_step)
+
+    def mark(self) -> None:
+        """Keep a copy in memory that survivors can go back to (see ``mixing.elastic``). All processes.
+
+        Nothing is kept in a group that does not go on without some of its processes.
+        """
+        if not isinstance(self.group, Elastic):
+            return
+        sent = self._bytes()  # nobody gets further before all are here
+        run = self._of_run(sent, *(_length(path) for path in (self._run.journal, self._run.clock)))
+        copies = {
+            number: LearnerState({name: one.clone() for name, one in tensors.items()}, copy.deepcopy(numbers))
+            for number, (tensors, numbers) in self._of_learners().items()
+        }
+        self._points = [*self._points[-1:], Point(self.group.share(run), copies)]
+
+    def rewire(self) -> str:
+        """Go back to the last point that all survivors have, and go on without those that are lost. All processes.
+
+        Learners and mixing are built anew, as for a run that is gone on with: nothing of what was under way is left.
+
+        Returns:
+            What happened, for people.
+
+        Raises:
+            LostError: one more has gone; to be called again.
+        """
+        group = self.group
+        assert isinstance(group, Elastic)
+        kept_journal = group.main
+        step, losses = group.regroup([point.run["step"] for point in self._points])
+        for loss in losses:
+            learners = [self.numbers[place] for place in loss.learners]
+            self.lost.append({"learners": learners, "rank": loss.rank, "step": step})
+        self.numbers = remaining(self._settings, self.lost)
+        self._points = [point for point in self._points if point.run["step"] <= step]
+        point = self._points[-1]
+        since = self.lost[len(point.run["lost"]) :]
+        self._build()
+        self._load_learners(point.learners.__getitem__, rewired=bool(since))
+        self._take_up(point.run)
+        if group.main:
+            self._clear_after(step)
+            self._open_journal(point.run, began=self._began if kept_journal else None)
+            for entry in since:
+                self.journal.append("lost", **entry)
+        group.barrier()
+        return self._describe(self.lost[len(self.lost) - len(losses) :])
+
+    def _clear_after(self, step: int) -> None:
+        """Remove what was written after a point: it was of a run of more learners."""
+        remove_checkpoints_after(self._run.checkpoints, step)
+        self._run.result.unlink(missing_ok=True)
+        if step < self._settings.training.steps:
+            shutil.rmtree(self._run.weights, ignore_errors=True)
+
+    def _describe(self, losses: Sequence[Mapping[str, Any]]) -> str:
+        who = " and ".join(
+            f"process {loss['rank']} with learner{'s' * (len(loss['learners']) > 1)} "
+            + ", ".join(map(str, loss["learners"]))
+            for loss in losses
+        )
+        left = "1 learner goes" if len(self.numbers) == 1 else f"{len(self.numbers)} learners go"
+        return f"lost {who or 'nobody'}; {left} on from step {self.step}"
 
     def close(self) -> None:
         """Flush and close the journal and the clock."""
@@ -208,10 +330,11 @@ class TrainingState:
         self.group.sum(sent)
         return self._bytes_before + int(sent)
 
-    def _numbers(self, sent: int) -> dict[str, Any]:
+    def _of_run(self, sent: int, journal_length: int, clock_length: int) -> dict[str, Any]:
         return {
             "bytes": sent,
             "step": self.step,
+            "images": self.images,
             "fingerprint": self._identity,
             "code": code_digest(),
             "scores": self.scores,
@@ -219,40 +342,85 @@ class TrainingState:
             "best_score": self._best_score if self.best_step is not None else None,
             "logged_step": self._logged_step,
             "steps_at_bound": self._steps_at_bound,
-            "journal_length": self.journal.sync(),
-            "clock_length": self._clock.sync(),
+            "lost": self.lost,
+            "journal_length": journal_length,
+            "clock_length": clock_length,
         }
 
-    def _load_learners(self, path: Path) -> None:
+    def _of_learners(self) -> dict[int, LearnerState]:
+        """State of this process's learners and of their mixing, by their own numbers. Not copies."""
+        exchanged, found = self.mixing.tensors(), {}
+        for place, learner in self.learners.items():
+            mixing = {f"{_MIXING}{name}": tensor for name, tensor in exchanged.get(place, {}).items()}
+            found[self.numbers[place]] = LearnerState({**learner.tensors(), **mixing}, learner.numbers())
+        return found
+
+    def _take_up(self, start: dict[str, Any]) -> None:
+        """Take up what ``_of_run`` gave."""
+        self.step = start["step"]
+        self.scores = start["scores"]
+        self.best_step = start["best_step"]
+        self._best_score = start["best_score"] if self.best_step is not None else math.inf
+        self._logged_step = start["logged_step"]
+        self._steps_at_bound = start["steps_at_bound"]
+        self._bytes_before = start["bytes"]
+        self._images_before = start["images"]
+        self._step_before = start["step"]
+
+    def _load_learners(self, read: Callable[[int], LearnerState], *, rewired: bool = False) -> None:
+        """Take up what ``_of_learners`` gave; ``rewired``: when there were more learners."""
         exchanged: dict[int, Mapping[str, Tensor]] = {}
-        for number, learner in self.learners.items():
-            tensors, numbers = read_learner(path, number)
+        for place, learner in self.learners.items():
+            tensors, numbers = read(self.numbers[place])
             learner.load(tensors, numbers)
-            prefix = "mixing."
-            exchanged[number] = {
-                name.removeprefix(prefix): tensor.to(learner.device)
+            exchanged[place] = {
+                name.removeprefix(_MIXING): tensor.to(learner.device)
                 for name, tensor in tensors.items()
-                if name.startswith(prefix)
+                if name.startswith(_MIXING)
             }
-        self.mixing.load(exchanged)
+        self.mixing.load(exchanged, rewired=rewired)
+
+    def _open_journal(self, start: dict[str, Any], began: float | None = None) -> None:
+        """The journal and the clock, without what was written after a checkpoint or a point."""
+        self.journal = Journal(self._run.journal, start["journal_length"])
+        self._clock = Journal(self._run.clock, start["clock_length"])
+        before = [entry["seconds"] for entry in read_journal(self._run.clock)]
+        self._began = time.monotonic() - (before[-1] if before else 0.0) if began is None else began
+
+
+def remaining(settings: Settings, lost: Sequence[Mapping[str, Any]]) -> tuple[int, ...]:
+    """Numbers of the learners of a run that are there, ascending.
+
+    Args:
+        settings: ``mixing`` is read.
+        lost: as ``TrainingState.lost``.
+    """
+    gone = {number for one in lost for number in one["learners"]}
+    return tuple(number for number in range(settings.mixing.learners) if number not in gone)
+
+
+def _length(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def _build_learners(
-    settings: Settings, seed: int, store: Store, group: Group, device: torch.device
+    settings: Settings, seed: int, store: Store, numbers: Sequence[int], group: Group, device: torch.device
 ) -> dict[int, Learner]:
+    """This process's learners, by place; each has the shard that it has among all learners of the run."""
     pictures = store.images("train")
     labels = store.labels("train") if store.manifest.has_labels else None
-    shards = deal(settings.mixing.shards, len(pictures), labels, group.learners, seed, settings.mixing.dirichlet)
+    mixing = settings.mixing
+    shards = deal(mixing.shards, len(pictures), labels, mixing.learners, seed, mixing.dirichlet)
     learners = {}
-    for number in group.local:
-        shard = shards[number]
+    for place in group.local:
+        shard = shards[numbers[place]]
         mine = torch.from_numpy(np.array(pictures[shard])).to(device)
         classes = (
             torch.from_numpy(np.array(labels[shard])).to(device)
             if settings.game.classes and labels is not None
             else None
         )
-        learners[number] = Learner(number, settings, seed, mine, classes, device)
+        learners[place] = Learner(numbers[place], settings, seed, mine, classes, device)
     return learners
 
 

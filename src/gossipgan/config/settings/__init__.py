@@ -4,7 +4,8 @@ One file a section; ``experiment.py`` puts them together. Every field says its u
 ``gossipgan config schema`` prints them all. Unknown keys are refused.
 
 A field marked ``Placement`` says where or how often something happens, not what is computed; it stays out of the
-fingerprint (the data's digest, which is in it, says what the pictures are).
+fingerprint (the data's digest, which is in it, says what the pictures are). One marked ``Content`` names a file, whose
+content is in the fingerprint.
 """
 
 from gossipgan.config.settings.averaging import AveragingSettings

@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from gossipgan.config.settings.section import Count, Placement, Section
+from gossipgan.config.settings.section import Content, Count, Placement, Section
 
 TopologyName = Literal[
     "ring",
@@ -51,7 +51,11 @@ class MixingSettings(Section):
         None, ge=0, le=1, description="erdos-renyi: of a link; small-world: of a link's being rewired"
     )
     topology_seed: int = Field(0, ge=0, description="seed of random graphs and matchings")
-    file: str | None = Field(None, description="custom: file of edges or of a weight matrix")
+    file: str | None = Field(
+        None,
+        description="custom: file of edges or of a weight matrix; what it holds is part of a run's fingerprint",
+        json_schema_extra=Content,
+    )
     rounds: int = Field(1, ge=1, le=1000, description="gossip: rounds in a mix (t of the decentralized paper)")
     period: Count = Field(1, description="gossip: iterations between mixes; more than 1: local steps")
     discriminator_topology: TopologyName | None = Field(None, description="gossip: D's own topology; null: the same")
@@ -80,9 +84,25 @@ class MixingSettings(Section):
     timeout: float = Field(
         30.0,
         ge=1,
-        description="seconds that a process waits for another before the run ends",
+        description="seconds without a sign of life after which a process counts as lost",
         json_schema_extra=Placement,
     )
+    on_loss: Literal["stop", "rewire"] = Field(
+        "stop",
+        description="what the loss of a process does to a run of --processes: stop: all end, and start again from the "
+        "last checkpoint; rewire: those that are left go on without its learners, with Metropolis weights on what is "
+        "left of the graph (on CPUs, of one host, unless learners exchange gradients)",
+        json_schema_extra=Placement,
+    )
+
+    @model_validator(mode="after")
+    def _loss_fits(self) -> Self:
+        if self.on_loss == "rewire" and self.kind in ("allreduce", "server"):
+            raise ValueError(
+                f"on_loss: rewire is for learners that exchange weights, and those of kind: {self.kind} exchange "
+                "gradients; use stop"
+            )
+        return self
 
     @model_validator(mode="after")
     def _wire_fits(self) -> Self:

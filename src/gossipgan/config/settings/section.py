@@ -8,6 +8,9 @@ from pydantic_core import PydanticCustomError
 #: Marks a field that does not change what is computed, so that it is not fingerprinted.
 Placement: dict[str, Any] = {"fingerprint": False}
 
+#: Marks a field that names a file: what the file holds is fingerprinted, not how it is called.
+Content: dict[str, Any] = {"fingerprint": "content"}
+
 Count = Annotated[int, Field(ge=1)]
 
 

@@ -1,0 +1,125 @@
+"""A sweep as MLflow is to show it: its study, its view and its runs, in plain values."""
+
+import json
+import uuid
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gossipgan.config import TrackingSettings
+from gossipgan.errors import UserError
+from gossipgan.runs import Project, RunDirectory
+from gossipgan.sweeps.storage import StudyStorage
+from gossipgan.sweeps.study import baselines_of
+from gossipgan.sweeps.view import SweepView, TrialView, view
+from gossipgan.tracking import SeedRun, ShownSweep, SweepMirror, SweepRecord, SweepTrial
+
+if TYPE_CHECKING:
+    from optuna.trial import FrozenTrial
+
+#: A study's attribute: what tells it from a study of the same name in another storage.
+_ID = "id"
+
+
+def sync_sweep(name: str, url: str, *, tracking: TrackingSettings, root: Path) -> ShownSweep:
+    """Show a sweep in MLflow as it is now; may be repeated. What MLflow shows as running, and is not, is closed.
+
+    Args:
+        url: of the sweep's storage.
+        tracking: where to; with ``mlflow: false`` nothing is done.
+        root: the folder of ``params.yaml``.
+
+    Raises:
+        UserError: there is no such sweep, or a file of a run is damaged.
+    """
+    with closing(StudyStorage(url, create=False)) as storage:
+        return SweepMirror(tracking, root).show(read_record(storage, name, root))
+
+
+def read_record(storage: StudyStorage, name: str, root: Path) -> SweepRecord:
+    """A sweep in plain values.
+
+    Args:
+        root: the folder of ``params.yaml``.
+
+    Raises:
+        UserError: there is no such sweep.
+    """
+    import optuna
+
+    project = Project(root)
+    sweep = view(storage, name, root / "work" / "sweeps")
+    study = optuna.load_study(study_name=name, storage=storage.optuna)
+    if _ID not in study.user_attrs:
+        with storage.turn(name):
+            study = optuna.load_study(study_name=name, storage=storage.optuna)
+            if _ID not in study.user_attrs:
+                study.set_user_attr(_ID, uuid.uuid4().hex)
+    definition = study.user_attrs["definition"]
+    baselines = optuna.load_study(study_name=baselines_of(name), storage=storage.optuna)
+    frozen = {trial.number: trial for trial in study.get_trials(deepcopy=False)}
+    frozen_baselines = {trial.number: trial for trial in baselines.get_trials(deepcopy=False)}
+    trials = [
+        *(_trial(one, frozen_baselines[one.number], sweep, "baseline", {}) for one in sweep.baselines),
+        *(_trial(one, frozen[one.number], sweep, "trial", definition["settings"]) for one in sweep.trials),
+    ]
+    return SweepRecord(
+        id=study.user_attrs[_ID],
+        name=name,
+        file=root / sweep.file,
+        report=project.reports / "sweeps" / name,
+        metric=sweep.metric,
+        minimize=sweep.minimize,
+        searched=tuple(key for key, one in definition["space"].items() if not {"value", "same_as"} & one.keys()),
+        seconds=sweep.spent,
+        trials=tuple(one for one in trials if one.state != "waiting"),
+    )
+
+
+def _trial(one: TrialView, frozen: "FrozenTrial", sweep: SweepView, role: str, fixed: dict[str, object]) -> SweepTrial:
+    metrics = {"seconds": one.seconds}
+    if one.state == "ok" and one.values is not None:
+        metrics["score"] = one.values[0]
+        metrics |= {objective.metric: value for objective, value in zip(sweep.objectives, one.values, strict=True)}
+        metrics |= {f"score/seed-{seed}": score for seed, score in one.scores.items()}
+    if one.bytes is not None:
+        metrics["bytes"] = one.bytes
+    copied = None if one.duplicate_of is None else f"trial-{one.duplicate_of}"
+    return SweepTrial(
+        number=one.number,
+        name=one.name,
+        role=role,
+        state=one.state,
+        settings={**fixed, **one.settings},
+        metrics=metrics,
+        # A copy has no runs, but the settings and curves of those that it repeats.
+        runs=_runs(one.folder if copied is None else one.folder.with_name(copied)),
+        reason=one.reason,
+        copy_of=one.source or copied,
+        started=_unix(frozen.datetime_start),
+        ended=_unix(frozen.datetime_complete),
+    )
+
+
+def _runs(folder: Path) -> dict[int, SeedRun]:
+    """A trial's runs by seed, oldest first."""
+    begun = [RunDirectory(path) for path in folder.glob("seed-*/") if RunDirectory(path).settings.exists()]
+    begun.sort(key=lambda run: run.settings.stat().st_mtime)
+    return {int(run.path.name.removeprefix("seed-")): SeedRun(run, _scores(run)) for run in begun}
+
+
+def _scores(run: RunDirectory) -> dict[str, float | str]:
+    """Every score of a finished run, where they were wanted."""
+    file = run.path.with_name(f"{run.path.name}.scores.json")
+    if not file.exists():
+        return {}
+    try:
+        content: dict[str, float | str] = json.loads(file.read_text())
+    except ValueError:
+        raise UserError(f"{file}: not valid JSON; delete it, and the scores are left out") from None
+    return content
+
+
+def _unix(local: datetime | None) -> float | None:
+    return None if local is None else local.timestamp()
