@@ -19,7 +19,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with a sweep whose trials scored their k; a third is still to come."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     (tmp_path / "params.yaml").write_text(
-        "training: {steps: 100, device: cpu}\nseeds: [1]\nexperiments: {baseline: {}}\n"
+        "training: {steps: 100, device: cpu}\nseeds: [1]\nexperiments: {baseline: {}}\ntracking: {mlflow: false}\n"
     )
     (tmp_path / "sweeps").mkdir()
     (tmp_path / "sweeps" / "some.yaml").write_text(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossipgan.errors import UserError
-from gossipgan.runs import Journal, read_journal
+from gossipgan.runs import Journal, JournalReader, read_journal
 
 
 def test_entries_are_lines_of_plain_json_in_order(tmp_path: Path) -> None:
@@ -147,3 +147,26 @@ def test_every_float_reads_back_as_it_was(tmp_path_factory: pytest.TempPathFacto
     for value, read in zip(values, found, strict=True):
         assert read == value or (math.isnan(read) and math.isnan(value))
         assert isinstance(read, float)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["append", "cut", "replace", "tear", "read"]), st.integers(0, 9))))
+@settings(max_examples=60)
+def test_a_reader_of_a_growing_journal_knows_what_reading_all_of_it_gives(
+    tmp_path_factory: pytest.TempPathFactory, acts: list[tuple[str, int]]
+) -> None:
+    path = tmp_path_factory.mktemp("growing") / "journal.jsonl"
+    reader, known = JournalReader(path), list[object]()
+    for act, number in [*acts, ("read", 0)]:
+        content = path.read_bytes() if path.exists() else b""
+        if act == "append":
+            path.write_bytes(content[: content.rfind(b"\n") + 1] + b'{"step":%d}\n' % number)
+        elif act == "cut":
+            path.write_bytes(b"".join(content.splitlines(keepends=True)[:number]))
+        elif act == "replace":
+            path.unlink(missing_ok=True)
+        elif act == "tear":
+            path.write_bytes(content + b'{"st')
+        if act == "read":
+            entries, first = reader.read()
+            known = entries if first else [*known, *entries]
+            assert known == (list(read_journal(path)) if path.exists() else [])

@@ -1,5 +1,6 @@
 """A sweep's study and runs as MLflow is to show them, and the process that shows them while it runs."""
 
+import json
 import os
 import shutil
 import signal
@@ -44,16 +45,6 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("MLFLOW_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
-
-
-@pytest.fixture(scope="module")
-def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """MLflow's tables without a run: making them takes seconds."""
-    from mlflow import MlflowClient
-
-    path = tmp_path_factory.mktemp("store") / "mlflow.db"
-    MlflowClient(tracking_uri=f"sqlite:///{path}").search_experiments()
-    return path
 
 
 @pytest.fixture
@@ -143,6 +134,66 @@ def test_a_record_says_what_was_searched_and_what_each_trial_came_to(swept: Swee
     assert ok.ended is not None
     assert 0 <= time.time() - ok.started < 3600
     assert ok.started <= ok.ended
+
+
+def _confirm(sweep: Sweep, arm: str, seed: int, scores: dict[str, float | str], outcome: str = "ok") -> None:
+    """A run of ``sweep confirm``, as it leaves it."""
+    settings = sweep.trial_settings({"lookahead.kind": "joint", "lookahead.k": 5, "optimizer.generator.lr": 0.01})
+    run = RunDirectory(_root(sweep) / "work" / "sweeps" / "some" / "confirm" / arm / f"seed-{seed}-0123456789ab")
+    run.write_settings(settings, seed, "ab" * 32, arm)
+    journal = Journal(run.journal)
+    journal.append("score", 100, images=6400, **{METRIC: 20.0 + seed})
+    journal.close()
+    if scores:
+        run.path.with_name(f"{run.path.name}.scores.json").write_text(json.dumps(scores))
+    fingerprint = run.read_settings()[1]["fingerprint"]
+    reason = None if outcome == "ok" else "the losses are inf"
+    run.write_result(
+        outcome=outcome, steps=100, images=6400, fingerprint=fingerprint, seed=seed, data="", reason=reason
+    )
+
+
+def test_what_was_confirmed_stands_under_the_sweep_beside_the_trials(swept: Sweep) -> None:
+    root = _root(swept)
+    _confirm(swept, "trial-0", 5, {METRIC: 11.0})
+    _confirm(swept, "trial-0", 6, {METRIC: 14.0})
+    _confirm(swept, "baseline-baseline", 5, {})  # its journal is all there is
+    _confirm(swept, "baseline-baseline", 6, {}, outcome="diverged")
+    first = sync_sweep("some", default_url(root), tracking=TRACKING, root=root)
+    assert first.written == ("confirm-baseline-baseline-100-steps", "confirm-trial-0-100-steps")
+    shown = _shown(root)
+    sweep, trial, baseline = (shown[name] for name in ("sweep", *reversed(first.written)))
+    for arm in (trial, baseline):
+        assert arm.data.tags["mlflow.parentRunId"] == sweep.info.run_id
+        assert arm.data.tags["gossipgan.role"] == "confirm"
+    scores = {name: value for name, value in trial.data.metrics.items() if name.startswith("score")}
+    assert scores == {"score": 12.5, "score/seed-5": 11.0, "score/seed-6": 14.0}
+    assert (trial.info.status, trial.data.params["lookahead.k"]) == ("FINISHED", "5")
+    # No mean is shown of an arm that did not do well on every seed.
+    scores = {name: value for name, value in baseline.data.metrics.items() if name.startswith("score")}
+    assert (baseline.info.status, scores) == ("FAILED", {"score/seed-5": 25.0})
+    assert baseline.data.tags["mlflow.note.content"] == "diverged: seed 6: the losses are inf"
+    assert sum(value for name, value in sweep.data.metrics.items() if name.startswith("trials/")) == 0
+    assert sorted(_seeds(root)) == sorted((arm.info.run_id, seed) for arm in (trial, baseline) for seed in ("5", "6"))
+
+    assert sync_sweep("some", default_url(root), tracking=TRACKING, root=root).written == ()
+    _confirm(swept, "trial-0", 7, {METRIC: 17.0})
+    more = sync_sweep("some", default_url(root), tracking=TRACKING, root=root)
+    assert (more.written, more.unchanged) == (("confirm-trial-0-100-steps",), first.written[:1])
+    (arm,) = (run for name, run in _shown(root).items() if name == more.written[0])
+    assert arm.data.metrics["score"] == 14.0
+    assert sorted(seed for parent, seed in _seeds(root) if parent == arm.info.run_id) == ["5", "6", "7"]
+    assert len(_seeds(root)) == 5
+
+
+def _seeds(root: Path) -> list[tuple[str, str]]:
+    """The runs of single seeds in MLflow: what each stands under, and its seed."""
+    from mlflow import MlflowClient
+
+    client: Any = MlflowClient(tracking_uri=resolve_uri(TRACKING, root))
+    runs = client.search_runs([client.get_experiment_by_name(TRACKING.experiment).experiment_id])
+    tags = [run.data.tags for run in runs if run.data.tags["gossipgan.role"] == "run"]
+    return [(one["mlflow.parentRunId"], one["gossipgan.seed"]) for one in tags]
 
 
 def test_a_sweep_is_known_by_more_than_its_name(swept: Sweep) -> None:

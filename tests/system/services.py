@@ -18,6 +18,9 @@ import pytest
 #: What `initdb` and `slurmctld` are in Debian.
 PACKAGES = "postgresql slurm-wlm munge"
 
+#: Before a server's command: the kernel ends it with the tests, however these end.
+WITH_TESTS = ("setpriv", "--pdeathsig", "KILL")
+
 
 def require(*programs: str | None) -> None:
     """Skip where a server's programs are missing; with GOSSIPGAN_REQUIRE_SERVICES=1, as in CI, fail."""
@@ -50,9 +53,10 @@ class Postgresql:
 
     def __init__(self) -> None:
         found = [*sorted(Path("/usr/lib/postgresql").glob("*/bin")), Path(shutil.which("initdb") or "").parent]
-        self._bin = next((one for one in found if (one / "initdb").exists()), None)
-        require(None if self._bin is None else str(self._bin / "initdb"))
-        assert self._bin is not None
+        programs = next((one for one in found if (one / "initdb").exists()), None)
+        require(None if programs is None else str(programs / "initdb"))
+        assert programs is not None
+        self._bin = programs
         # Not among pytest's folders, which are for the tests' user alone.
         self._folder = folder = Path(tempfile.mkdtemp(prefix="gossipgan-postgresql-"))
         self._user = "postgres" if os.geteuid() == 0 else None  # it refuses to run as root
@@ -71,7 +75,7 @@ class Postgresql:
         options = {"port": self.port, "listen_addresses": "127.0.0.1", "fsync": "off", "max_connections": "50"}
         self._server = subprocess.Popen(
             [
-                str(self._bin / "postgres"), "-D", str(self._folder / "data"), "-k", str(self._folder),
+                *WITH_TESTS, str(self._bin / "postgres"), "-D", str(self._folder / "data"), "-k", str(self._folder),
                 *(f"--{key}={value}" for key, value in options.items()),
             ],
             user=self._user,
@@ -138,6 +142,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SchedulerParameters=bf_interval=1,sched_interval=1
 ReturnToService=2
+KillWait=300
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 AccountingStorageType=accounting_storage/none
@@ -174,7 +179,7 @@ def slurm(folder: Path) -> Iterator[Path]:
     files = {"key": "key-file", "socket": "socket", "pid": "pid-file", "log": "log-file", "seed": "seed-file"}
     daemons = [
         subprocess.Popen(
-            ["munged", "--foreground", "--force"]
+            [*WITH_TESTS, "munged", "--foreground", "--force"]
             + [f"--{option}={folder / 'munge' / name}" for name, option in files.items()],
             stderr=subprocess.DEVNULL,
         )
@@ -184,7 +189,9 @@ def slurm(folder: Path) -> Iterator[Path]:
         for program in ("slurmctld", "slurmd"):
             daemons.append(
                 subprocess.Popen(
-                    [program, "-D", "-f", str(configuration)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                    [*WITH_TESTS, program, "-D", "-f", str(configuration)],
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
                 )
             )
         wait_for(
@@ -198,10 +205,10 @@ def slurm(folder: Path) -> Iterator[Path]:
         for daemon in reversed(daemons):
             daemon.terminate()
         for daemon in daemons:
-            daemon.wait(60)
+            daemon.wait(300)
 
 
 def ask(configuration: Path, *command: str) -> str:
     """What one of Slurm's commands prints."""
     environment = {**os.environ, "SLURM_CONF": str(configuration)}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120).stdout
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=600).stdout

@@ -96,13 +96,13 @@ def gone(folder: Path) -> bool:
     return not processes(folder)
 
 
-def wait_until(condition: Callable[[], object], process: "subprocess.Popen[str]") -> None:
-    """As every system test waits, but longer: a sweep has several processes to start."""
+def wait_until(condition: Callable[[], object], process: "subprocess.Popen[str]", every: float = 0.01) -> None:
+    """As every system test waits, but longer: a sweep has several processes to start. ``every``: seconds."""
     deadline = time.monotonic() + 600
     while not condition():
         assert process.poll() is None, "ended too early"
         assert time.monotonic() < deadline
-        time.sleep(0.01)
+        time.sleep(every)
 
 
 def has_checkpoint(folder: Path, trial: str, sweep: str = "*") -> Callable[[], bool]:

@@ -7,6 +7,7 @@ import subprocess
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import optuna
 import pytest
@@ -183,10 +184,14 @@ def test_a_killed_confirmation_is_gone_on_with_and_its_scores_are_those_of_train
     assert score == best["scores"]["6"]
 
 
-def test_a_run_that_diverges_at_the_full_budget_is_shown_and_nothing_is_claimed(folder: Path) -> None:
+def test_a_run_that_diverges_at_the_full_budget_is_shown_and_nothing_is_claimed(
+    folder: Path, empty_store: Path
+) -> None:
     refused = run("gossipgan sweep confirm wild --against short", folder, status=2).stderr
     assert "name a sweep over the same objective" in refused
     assert refused.count("\n") == 1
+    (folder / "params.yaml").write_text(PARAMS.replace("tracking: {mlflow: false}\n", ""))
+    shutil.copy(empty_store, folder / "mlflow.db")
     done = run("gossipgan sweep confirm wild --seeds 1", folder)
     content = json.loads((folder / "reports/sweeps/wild/confirmation.json").read_text())
     (candidate,) = content["candidates"]
@@ -198,3 +203,17 @@ def test_a_run_that_diverges_at_the_full_budget_is_shown_and_nothing_is_claimed(
     assert content["minimize"] is False
     assert "trial-0 seed 5: diverged - " in done.stdout
     assert content["conclusion"] in done.stdout
+    # The command ends by showing it in MLflow.
+    from mlflow import MlflowClient
+
+    client: Any = MlflowClient(tracking_uri=f"sqlite:///{folder}/mlflow.db")
+    shown = {
+        one.info.run_name: one for one in client.search_runs([client.get_experiment_by_name("gossipgan").experiment_id])
+    }
+    arms = {name: one.data.metrics.get("score") for name, one in shown.items() if name.startswith("confirm-")}
+    assert arms == {
+        "confirm-trial-0-60-steps diverged": None,
+        "confirm-baseline-baseline-60-steps": content["baseline"]["scores"]["5"],
+    }
+    artifacts = client.list_artifacts(shown["wild"].info.run_id, "report")
+    assert {Path(one.path).name for one in artifacts} == {"confirmation.json", "confirmation.md"}

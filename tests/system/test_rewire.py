@@ -1,4 +1,7 @@
-"""Six learners in six processes: when one is killed, the others go on, and nothing of what they do is half done."""
+"""Six learners in six processes, of which one is killed: the run stops and starts again, or the others go on without.
+
+Either way nothing of what they do is half done.
+"""
 
 import io
 import json
@@ -7,6 +10,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +23,7 @@ from gossipgan.data import Store
 from gossipgan.evaluation import Ruler, evaluate_run
 from gossipgan.runs import Project, RunDirectory, read_journal
 from gossipgan.training import resumable, state, train
+from gossipgan.training.checkpoint import latest_checkpoint
 
 from .conftest import environment, run, wait_until
 
@@ -28,6 +33,9 @@ pytestmark = [
         not Path("/proc/self/environ").exists(), reason="finds processes by their environment, as Linux shows it"
     ),
 ]
+
+#: Seconds to wait for what is to take a few, on a machine that may have much else to do.
+PATIENCE = 600.0
 
 PARAMS = """
 data: {limit: 400, held_out: 200}
@@ -54,7 +62,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _of_run(out: str) -> Iterator[tuple[int, str]]:
+def _of_run(out: Path) -> Iterator[tuple[int, str]]:
     """Process number and rank of every process of a run, by its ``--out``."""
     for path in Path("/proc").glob("[0-9]*"):
         try:
@@ -62,13 +70,39 @@ def _of_run(out: str) -> Iterator[tuple[int, str]]:
             variables = dict(pair.partition(b"=")[::2] for pair in (path / "environ").read_bytes().split(b"\0"))
         except OSError:
             continue
-        if b"train" in arguments and out.encode() in arguments and b"--processes" not in arguments:
+        if b"train" in arguments and str(out).encode() in arguments and b"--processes" not in arguments:
             yield int(path.name), variables.get(b"RANK", b"").decode()
 
 
-def _kill(out: str, rank: int) -> None:
-    (victim,) = [number for number, found in _of_run(out) if found == str(rank)]
-    os.kill(victim, signal.SIGKILL)
+@contextmanager
+def _in_six_processes(out: Path, *options: str) -> Iterator[tuple["subprocess.Popen[str]", dict[str, int]]]:
+    """The ring in training, in a run directory, past its first checkpoint; and its processes' numbers by rank."""
+    process = subprocess.Popen(
+        ["gossipgan", "train", "-e", "ring", "--processes", "6", "--out", str(out), *options],
+        cwd=out.parent,
+        env=environment(),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        wait_until(out.exists, process, seconds=PATIENCE)  # all are there by then
+        numbers = {rank: number for number, rank in _of_run(out)}
+        wait_until((out / "checkpoints/step-00000004").exists, process, seconds=PATIENCE)
+        yield process, numbers
+    finally:
+        process.kill()
+        process.wait()
+        for number, _ in _of_run(out):
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+
+
+def _last_step(run: RunDirectory) -> int:
+    """The step of the last checkpoint; 0 without one."""
+    path = latest_checkpoint(run.checkpoints)
+    return 0 if path is None else int(path.name.removeprefix("step-"))
 
 
 def _losses(out: Path) -> list[dict[str, Any]]:
@@ -79,27 +113,16 @@ def _losses(out: Path) -> list[dict[str, Any]]:
 def survived(folder: Path) -> RunDirectory:
     """A run of six processes of which one was killed, and then, of the others, the one that kept the journal."""
     out = folder / "survived"
-    process = subprocess.Popen(
-        ["gossipgan", "train", "-e", "ring", "--processes", "6", "--out", "survived"],
-        cwd=folder,
-        env=environment(),
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        wait_until(lambda: (out / "checkpoints/step-00000004").exists(), process, seconds=900)
-        _kill("survived", 3)
-        wait_until(lambda: _losses(out), process, seconds=900)
-        _kill("survived", 0)
-        printed, errors = process.communicate(timeout=900)
-    finally:
-        process.kill()  # and with it all that it keeps
-        process.wait()
-    assert process.returncode == 0, errors
+    with _in_six_processes(out) as (process, numbers):
+        os.kill(numbers["3"], signal.SIGKILL)
+        wait_until(lambda: _losses(out), process, seconds=PATIENCE)
+        (first,) = _losses(out)
+        wait_until(lambda: _last_step(RunDirectory(out)) >= first["step"] + 8, process, seconds=PATIENCE)
+        os.kill(numbers["0"], signal.SIGKILL)
+        printed, errors = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, errors
+        assert not list(_of_run(out))
     assert "Traceback" not in errors
-    assert not list(_of_run("survived"))
     assert "ring seed 1: lost process 3 with learner 3; 5 learners go on from step" in printed
     assert "ring seed 1: lost process 0 with learner 0; 4 learners go on from step" in printed
     return RunDirectory(out)
@@ -108,7 +131,7 @@ def survived(folder: Path) -> RunDirectory:
 def test_survivors_go_on_and_the_run_says_who_was_lost(survived: RunDirectory) -> None:
     lost = _losses(survived.path)
     assert [(one["rank"], one["learners"]) for one in lost] == [(3, [3]), (0, [0])]
-    assert 4 <= lost[0]["step"] <= lost[1]["step"] < 40
+    assert 4 <= lost[0]["step"] < lost[1]["step"] < 40
     result = survived.read_result()
     assert (result["outcome"], result["steps"]) == ("ok", 40)
     assert result["lost"] == [{key: one[key] for key in ("learners", "rank", "step")} for one in lost]
@@ -132,8 +155,7 @@ def test_survivors_go_on_and_the_run_says_who_was_lost(survived: RunDirectory) -
 class _Virtual:
     """The same experiment in one process, which keeps every checkpoint."""
 
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(state, "prune_checkpoints", lambda folder, best: None)
+    def __init__(self, folder: Path) -> None:
         self._project = Project(folder)
         self._settings: Settings = load_params(folder / "params.yaml").settings("ring")
         self._store = Store.open(self._project.prepared)
@@ -165,12 +187,50 @@ class _Virtual:
         return self.train(out)
 
 
-def test_after_each_loss_the_run_is_one_from_the_survivors_state_to_the_last_bit(
-    survived: RunDirectory, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture(scope="module")
+def virtual(folder: Path) -> Iterator[_Virtual]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(state, "prune_checkpoints", lambda folder, best: None)
+        yield _Virtual(folder)
+
+
+@pytest.fixture(scope="module")
+def whole(virtual: _Virtual, folder: Path) -> RunDirectory:
+    """The run that nobody disturbed."""
+    return virtual.train(folder / "whole")
+
+
+def test_with_stop_it_ends_in_a_line_and_starts_again_from_its_last_checkpoint(
+    whole: RunDirectory, folder: Path
 ) -> None:
-    virtual = _Virtual(folder, monkeypatch)
+    stop = ("-S", "mixing.on_loss=stop")
+    stopped = RunDirectory(folder / "stopped")
+    with _in_six_processes(stopped.path, *stop, "--restarts", "0") as (process, numbers):
+        os.kill(numbers["3"], signal.SIGKILL)
+        _, errors = process.communicate(timeout=PATIENCE)
+        assert not list(_of_run(stopped.path))
+    assert process.returncode == 2
+    assert errors.splitlines()[-1] == (
+        "gossipgan: error: process 3 of 6 was ended by SIGKILL, and the run was stopped; the same command goes on from "
+        "the last checkpoint"
+    )
+    assert "Traceback" not in errors
+    assert not stopped.result.exists()
+    last = _last_step(stopped)
+    before = [entry for entry in read_journal(stopped.clock) if entry["step"] <= last]
+    assert 4 <= last < 40
+    assert before
+
+    run(f"gossipgan train -e ring {' '.join(stop)} --out stopped", folder)
+    assert [*read_journal(stopped.clock)][: len(before)] == before  # it did not start over
+    assert stopped.journal.read_bytes() == whole.journal.read_bytes()
+    assert stopped.read_result() == whole.read_result()  # with the hash of every weights file
+
+
+def test_after_each_loss_the_run_is_one_from_the_survivors_state_to_the_last_bit(
+    survived: RunDirectory, whole: RunDirectory, virtual: _Virtual, tmp_path: Path
+) -> None:
     lost = survived.read_result()["lost"]
-    whole = virtual.train(tmp_path / "whole")
     once = virtual.without(whole, tmp_path / "once", lost[:1])
     twice = virtual.without(once, tmp_path / "twice", lost)
 
@@ -211,7 +271,7 @@ def test_torchrun_is_refused_in_a_line(folder: Path) -> None:
         env=environment(),
         text=True,
         capture_output=True,
-        timeout=600,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode != 0

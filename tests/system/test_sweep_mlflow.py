@@ -19,6 +19,10 @@ from .sweeping import PARAMS, RANDOM, make_sweep_project, start, trials_of, wait
 pytestmark = pytest.mark.system
 
 
+#: No telemetry, and none of the processes for jobs that nobody asks of it.
+QUIET = {"DO_NOT_TRACK": "true", "MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+
+
 class Server:
     """MLflow's server on a port of its own; it can be killed and started again."""
 
@@ -37,7 +41,7 @@ class Server:
             self._process = subprocess.Popen(
                 command,
                 cwd=self._folder,
-                env={**environment(), "DO_NOT_TRACK": "true", "MLFLOW_DISABLE_TELEMETRY": "true"},
+                env={**environment(), **QUIET},
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
@@ -86,7 +90,7 @@ def test_a_server_that_dies_in_mid_sweep_changes_nothing_and_is_filled_again(tmp
 
     (folder / "params.yaml").write_text(PARAMS.replace("mlflow: false", f"uri: '{server.uri}'"))
     process = start("gossipgan sweep run sweeps/small.yaml", folder)
-    wait_until(lambda: any(one.info.status == "RUNNING" for one in server.runs()), process)
+    wait_until(lambda: any(one.info.status == "RUNNING" for one in server.runs()), process, every=0.5)
     server.kill()
     _, errors = process.communicate(timeout=600)
     assert process.returncode == 0

@@ -12,7 +12,6 @@ from PIL import Image
 from gossipgan.config import DataSettings, Settings
 from gossipgan.data import prepare
 from gossipgan.runs import Journal, RunDirectory, write_atomic
-from gossipgan.tracking import quiet_environment
 
 Build = Callable[..., Path]
 START = 1_700_000_000.0
@@ -28,17 +27,6 @@ def _own_environment() -> Iterator[None]:
     yield
     os.environ.clear()
     os.environ.update(before)
-
-
-@pytest.fixture(scope="session")
-def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """MLflow's tables without a run: making them takes seconds, so most tests start from a copy."""
-    quiet_environment()
-    from mlflow import MlflowClient
-
-    path = tmp_path_factory.mktemp("store") / "mlflow.db"
-    MlflowClient(tracking_uri=f"sqlite:///{path}").search_experiments()
-    return path
 
 
 @pytest.fixture

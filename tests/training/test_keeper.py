@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -134,6 +135,19 @@ def test_an_error_or_an_end_before_all_were_there_stops_the_run(does: str, how: 
     assert str(stopped.value) == (
         f"process 1 of 3 {how}, and the run was stopped; the same command goes on from the last checkpoint"
     )
+
+
+@linux
+def test_processes_end_with_their_keeper_though_they_do_not_listen_to_it_yet() -> None:
+    member = "print('here', flush=True); import time; time.sleep(900)"
+    keeper = f"import sys; from gossipgan.training import keep; keep(3, [sys.executable, '-c', {member!r}], 60.0)"
+    watched = subprocess.Popen([sys.executable, "-c", keeper], stdout=subprocess.PIPE)
+    assert watched.stdout is not None
+    with watched:
+        assert [watched.stdout.readline() for _ in range(3)] == [b"here\n"] * 3
+        watched.kill()
+        # The output ends when the last of those that write to it has ended.
+        assert watched.communicate(timeout=300) == (b"", None)
 
 
 def test_all_that_end_well_are_waited_for(tmp_path: Path) -> None:

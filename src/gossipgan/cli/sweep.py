@@ -260,7 +260,11 @@ def report(
     name: Name,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FOLDER", help="Where to; default: reports/sweeps/NAME beside the params file."),
+        typer.Option(
+            "--out",
+            metavar="FOLDER",
+            help="Where to; default: reports/sweeps/NAME beside the params file, which MLflow shows, too.",
+        ),
     ] = None,
     storage: Storage = None,
     params: Params = PARAMS,
@@ -274,11 +278,13 @@ def report(
         written = write(opened, name, root / "work" / "sweeps", out or params.parent / "reports" / "sweeps" / name)
     if as_json:
         typer.echo(json.dumps(written.content, indent=2))
-        return
-    for line in (written.content["conclusion"], written.content["caveat"]):
-        if line:
-            typer.echo(line)
-    typer.echo(f"report: {written.html}")
+    else:
+        for line in (written.content["conclusion"], written.content["caveat"]):
+            if line:
+                typer.echo(line)
+        typer.echo(f"report: {written.html}")
+    if out is None:
+        _mirror(name, storage, params)
 
 
 @app.command()
@@ -319,6 +325,7 @@ def confirm(
 
     content = write_confirmation(params.parent, confirmation)
     typer.echo(json.dumps(content, indent=2) if as_json else "\n".join(lines(content)))
+    _mirror(name, storage, params)
 
 
 @app.command()
@@ -342,6 +349,21 @@ def sync(
         if shown.warning is not None:
             _warn(shown.warning)
             raise typer.Exit(1)
+
+
+def _mirror(name: str, storage: str | None, params: Path) -> None:
+    """Show a sweep in MLflow as it is now; a line where that cannot be done, as what was asked for has been."""
+    from gossipgan.sweeps import default_url, sync_sweep
+
+    tracking = load_params(params).shared_settings().tracking
+    try:
+        warning = sync_sweep(
+            name, storage or default_url(params.parent), tracking=tracking, root=params.parent.resolve()
+        ).warning
+    except UserError as error:
+        warning = f"not in MLflow: {error}"
+    if warning is not None:
+        _warn(warning)
 
 
 def _warn(line: str) -> None:

@@ -3,12 +3,13 @@
 from gossipgan.runs.directory import RunDirectory, sha256
 from gossipgan.runs.environment import code_digest, describe_environment
 from gossipgan.runs.files import atomic, write_atomic, write_json
-from gossipgan.runs.journal import Journal, read_journal
+from gossipgan.runs.journal import Journal, JournalReader, read_journal
 from gossipgan.runs.project import Project
 from gossipgan.runs.publish import publish
 
 __all__ = [
     "Journal",
+    "JournalReader",
     "Project",
     "RunDirectory",
     "atomic",

@@ -87,6 +87,47 @@ def read_journal(path: Path) -> Iterator[Entry]:
             yield {key: _from_word(value) for key, value in entry.items()}
 
 
+class JournalReader:
+    """Reads a journal, or a clock file, that is being written: each time what is new in it.
+
+    A file that was cut since, or replaced, is read from its beginning. It need not be there yet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._end = 0
+        self._last = b""
+
+    def read(self) -> tuple[list[Entry], bool]:
+        """Entries since the reading before, and whether they are the first of the file.
+
+        Raises:
+            UserError: as ``read_journal`` does.
+        """
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._end - len(self._last))
+                anew = self._end == 0 or file.read(len(self._last)) != self._last
+                if anew:
+                    self._end, self._last = file.seek(0), b""
+                lines = file.readlines()
+        except FileNotFoundError:
+            self._end, self._last = 0, b""
+            return [], True
+        if lines and not lines[-1].endswith(b"\n"):
+            del lines[-1]
+        entries = []
+        for line in lines:
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                raise UserError(f"{self._path}: byte {self._end}: not a line of JSON; the file was damaged") from None
+            entries.append({key: _from_word(value) for key, value in entry.items()})
+            self._end += len(line)
+            self._last = line
+        return entries, anew
+
+
 def _to_words(entry: Mapping[str, Any]) -> Entry:
     return {
         key: str(float(value)) if isinstance(value, float) and not math.isfinite(value) else value

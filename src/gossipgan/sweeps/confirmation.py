@@ -173,7 +173,8 @@ def confirm(options: ConfirmOptions, params: ParamsFile, show: ShowJobs) -> Conf
             identity = fingerprint(arm.settings, seed, digest)
             path = folder / place.replace("/", "-") / f"seed-{seed}-{identity[:12]}"
             jobs.setdefault(identity, Job(arm.name, arm.settings, seed, identity, path))
-    nursery = Nursery(import_training, run_trial)
+    import_training()  # what this process needs, too: once for it and all runs
+    nursery = Nursery(lambda: None, run_trial)
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # it ends as Ctrl-C does
     try:
         _check_extractors(plan, check_project(plan.sweep, root, (), 1), root)

@@ -18,7 +18,7 @@ from gossipgan.sweeps.settings import Objective
 from gossipgan.sweeps.storage import StudyStorage
 from gossipgan.sweeps.study import held, recover
 from gossipgan.sweeps.trial_process import RunRequest
-from gossipgan.sweeps.watch import last_line, read_curve, read_spent, worst
+from gossipgan.sweeps.watch import CurveReader, last_line, read_curve, read_spent, worst
 
 #: Seconds between looks at a running trial.
 _LOOK = 0.2
@@ -187,12 +187,12 @@ class Execution:
     def _watch(self, pid: int, run: RunDirectory, *, prune: bool) -> tuple[int, _Finding | None]:
         """Wait for a run's process, and look at its journal meanwhile; its status, or why it was ended."""
         limit = self._sweep.settings.budget.trial_time
-        size = 0
+        curve, size = CurveReader(run, self._place.metrics[0]), 0
         while True:
             for ended, status in self._nursery.ended(_LOOK):
                 if ended == pid:
                     if prune and status == 0:
-                        self._report(run, ended=True)
+                        self._report(curve, ended=True)
                     return status, None
             finding = None
             if self._stopping():
@@ -201,7 +201,7 @@ class Execution:
                 finding = _Finding("timed-out", f"not done in {limit:g} s")
             elif prune and run.journal.exists() and run.journal.stat().st_size != size:
                 size = run.journal.stat().st_size
-                if self._report(run):
+                if self._report(curve):
                     finding = _Finding("pruned")
             if finding is not None:
                 self._end(pid)
@@ -210,14 +210,14 @@ class Execution:
                 self._end(pid)
                 return 0, _Finding("stopped")
 
-    def _report(self, run: RunDirectory, *, ended: bool = False) -> bool:
+    def _report(self, curve: CurveReader, *, ended: bool = False) -> bool:
         """Tell the study what is new in a curve, and ask the pruner of each point; whether the trial is to be pruned.
 
         A run that has ended is told whole, for the comparison with others: there is nothing left to save.
         """
         if not self._sweep.has_curve:
             return False
-        for step, score in read_curve(run, self._place.metrics[0]).scores.items():
+        for step, score in curve.read().scores.items():
             if step in self._reported or not math.isfinite(score):
                 continue
             self._claim.trial.report(score, step)

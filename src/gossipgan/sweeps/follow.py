@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 #: Seconds between looks at the sweep, and between tries where MLflow cannot be written to.
 _LOOK, _AWAY = 5.0, 30.0
-#: Seconds that the end of a sweep waits for the last look.
-_GRACE = 60.0
+#: Seconds that the end of a sweep waits for the last look. A server that does not answer holds up the look before it
+#: and then that one, each for half a minute; and the process may still be importing what it needs.
+_GRACE = 180.0
 
 #: Exit status where MLflow could not be written to; the log's last line says so.
 _NOT_WRITTEN = 3

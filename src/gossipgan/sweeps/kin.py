@@ -1,6 +1,5 @@
-"""Processes that end with their parents, and how to tell whether one still lives."""
+"""Processes that others make: how their work ends, and how to tell whether one still lives."""
 
-import ctypes
 import os
 import signal
 import socket
@@ -9,20 +8,6 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
-
-_PR_SET_PDEATHSIG = 1
-
-
-def die_with_parent(parent: int) -> None:
-    """Let the kernel end this process when its parent dies, however that dies (Linux).
-
-    Args:
-        parent: the process that made this one; if it is gone already, this one ends at once.
-    """
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 def in_child(work: Callable[[], int]) -> NoReturn:

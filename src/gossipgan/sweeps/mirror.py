@@ -1,6 +1,7 @@
 """A sweep as MLflow is to show it: its study, its view and its runs, in plain values."""
 
 import json
+import math
 import uuid
 from contextlib import closing
 from datetime import datetime
@@ -13,6 +14,7 @@ from gossipgan.runs import Project, RunDirectory
 from gossipgan.sweeps.storage import StudyStorage
 from gossipgan.sweeps.study import baselines_of
 from gossipgan.sweeps.view import SweepView, TrialView, view
+from gossipgan.sweeps.watch import read_curve
 from gossipgan.tracking import SeedRun, ShownSweep, SweepMirror, SweepRecord, SweepTrial
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ def sync_sweep(name: str, url: str, *, tracking: TrackingSettings, root: Path) -
     Raises:
         UserError: there is no such sweep, or a file of a run is damaged.
     """
+    if not tracking.mlflow:
+        return ShownSweep((), (), (), None)
     with closing(StudyStorage(url, create=False)) as storage:
         return SweepMirror(tracking, root).show(read_record(storage, name, root))
 
@@ -63,6 +67,7 @@ def read_record(storage: StudyStorage, name: str, root: Path) -> SweepRecord:
     trials = [
         *(_trial(one, frozen_baselines[one.number], sweep, "baseline", {}) for one in sweep.baselines),
         *(_trial(one, frozen[one.number], sweep, "trial", definition["settings"]) for one in sweep.trials),
+        *_confirmed(root / "work" / "sweeps" / name / "confirm", sweep.metric),
     ]
     return SweepRecord(
         id=study.user_attrs[_ID],
@@ -107,6 +112,46 @@ def _runs(folder: Path) -> dict[int, SeedRun]:
     begun = [RunDirectory(path) for path in folder.glob("seed-*/") if RunDirectory(path).settings.exists()]
     begun.sort(key=lambda run: run.settings.stat().st_mtime)
     return {int(run.path.name.removeprefix("seed-")): SeedRun(run, _scores(run)) for run in begun}
+
+
+def _confirmed(folder: Path, metric: str) -> list[SweepTrial]:
+    """Settings that were run again on fresh seeds, by the length of their runs; of each, the runs that have ended."""
+    arms: dict[str, dict[int, SeedRun]] = {}
+    for path in sorted(folder.glob("*/seed-*/")):
+        run = RunDirectory(path)
+        if run.result.exists():
+            settings, identity = run.read_settings()
+            name = f"confirm-{path.parent.name}-{settings.training.steps}-steps"
+            arms.setdefault(name, {})[int(identity["seed"])] = SeedRun(run, _scores(run))
+    return [_arm(name, dict(sorted(runs.items())), metric) for name, runs in arms.items()]
+
+
+def _arm(name: str, runs: dict[int, SeedRun], metric: str) -> SweepTrial:
+    scores: dict[int, float] = {}
+    reasons: list[str] = []
+    for seed, one in runs.items():
+        result = one.directory.read_result()
+        found = one.scores.get(metric, read_curve(one.directory, metric).last)
+        if result["outcome"] == "ok" and isinstance(found, float) and math.isfinite(found):
+            scores[seed] = found
+        else:
+            reasons.append(f"seed {seed}: {result.get('reason') or f'{metric} is {found}'}")
+    metrics = {f"score/seed-{seed}": score for seed, score in scores.items()}
+    if not reasons:
+        metrics |= dict.fromkeys(("score", metric), sum(scores.values()) / len(scores))
+    return SweepTrial(
+        number=0,
+        name=name,
+        role="confirm",
+        state="diverged" if reasons else "ok",
+        settings={},
+        metrics=metrics,
+        runs=runs,
+        reason="; ".join(reasons) or None,
+        copy_of=None,
+        started=min(one.directory.settings.stat().st_mtime for one in runs.values()),
+        ended=max(one.directory.result.stat().st_mtime for one in runs.values()),
+    )
 
 
 def _scores(run: RunDirectory) -> dict[str, float | str]:

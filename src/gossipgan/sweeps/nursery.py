@@ -15,7 +15,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from gossipgan.sweeps.kin import die_with_parent, in_child, kill_group
+from gossipgan.runs.parent import die_with_parent
+from gossipgan.sweeps.kin import in_child, kill_group
 
 Request = dict[str, Any]
 

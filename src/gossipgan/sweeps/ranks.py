@@ -12,7 +12,8 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from gossipgan.sweeps.kin import die_with_parent, in_child
+from gossipgan.runs.parent import die_with_parent
+from gossipgan.sweeps.kin import in_child
 from gossipgan.sweeps.outcome import MISTAKE, OUT_OF_MEMORY, UNSCORED, status_of_signal
 
 _HOST = "127.0.0.1"

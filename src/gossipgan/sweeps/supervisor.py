@@ -19,11 +19,15 @@ from gossipgan.sweeps.optimizer import check_optimizer
 from gossipgan.sweeps.slurm import SlurmWorkers, check_shared, check_slurm
 from gossipgan.sweeps.storage import StudyStorage
 from gossipgan.sweeps.study import choose_study, recover
-from gossipgan.sweeps.view import SweepView, view
+from gossipgan.sweeps.view import Onlooker, SweepView, view
 from gossipgan.sweeps.worker import WorkRequest, import_worker, work
 
-#: Seconds between looks at the study.
-_LOOK = 1.0
+#: Seconds between looks at the study: at least, and at most where a look takes long.
+_LOOK, _LONGEST = 1.0, 10.0
+#: The most of its time that looking may take.
+_SHARE = 0.05
+#: Seconds after which the time that the sweep has been running is noted in the study.
+_TICK = 10.0
 #: Seconds between searches for trials whose workers are no more.
 _RECOVER = 15.0
 #: How often a worker that has died is replaced, for each of the workers, until a trial ends.
@@ -187,6 +191,10 @@ class _Supervisor:
         self._ended = -1
         self._recovered = 0.0
         self._began, self._ticked = time.monotonic(), time.time()
+        self._onlooker = Onlooker(storage, study, self._folder.parent)
+        self._now = self._onlooker.look()
+        self._spent = self._now.spent
+        self._pause = _LOOK
 
     def run(self) -> Ended:
         """Until there is a reason to end."""
@@ -194,13 +202,13 @@ class _Supervisor:
         before = {number: signal.signal(number, self._interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             self._recover()
-            self._show(self._view())  # what had ended before is no news
+            self._look()  # what had ended before is no news
             while self._why is None:
                 self._why = self._go_on()
             self._workers.stop()
             self._tick()
             recover(self._storage, self._study)
-            self._show(self._view())
+            self._look()
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
@@ -214,63 +222,74 @@ class _Supervisor:
 
     def _go_on(self) -> str | None:
         """Start workers where they are missing, wait, and look; why it is to end, if it is."""
-        ahead = prospects(self._storage, self._sweep, self._study, self._budget())
-        if not ahead.left and (not ahead.running if self._to_the_end else not self._workers.living):
-            return "done"
-        if ahead.left and self._in_vain > self._options.workers * _REPLACEMENTS:
-            return "workers"
-        if ahead.left:
-            self._in_vain += self._workers.start()
-        died = self._workers.look(_LOOK)
+        if self._workers.living < self._options.workers or not self._now.running:
+            ahead = prospects(self._storage, self._sweep, self._study, self._now.budget)
+            if not ahead.left and (not ahead.running if self._to_the_end else not self._workers.living):
+                return "done"
+            if ahead.left and self._in_vain > self._options.workers * _REPLACEMENTS:
+                return "workers"
+            if ahead.left:
+                self._in_vain += self._workers.start()
+        died = self._wait()
         if died or time.monotonic() - self._recovered > _RECOVER:
             self._recover()
-        now = self._view()
-        self._show(now)
-        ended = sum(one.state not in ("running", "waiting", "interrupted", "stopped") for one in now.trials)
+        self._look()
+        ended = sum(one.state not in ("running", "waiting", "interrupted", "stopped") for one in self._now.trials)
         if ended != self._ended:
             self._ended, self._in_vain = ended, 0
-        return self._why or self._limit(now, self._tick())
+        if time.time() - self._ticked > _TICK:
+            self._tick()
+        return self._why or self._limit()
+
+    def _wait(self) -> bool:
+        """Until it is time to look, or a worker ends; whether one has died."""
+        living, until = self._workers.living, time.monotonic() + self._pause
+        while True:
+            died = self._workers.look(_LOOK)
+            if died or self._workers.living != living or self._why is not None or time.monotonic() >= until:
+                return died
+
+    def _look(self) -> None:
+        began = time.monotonic()
+        self._now = self._onlooker.look()._replace(spent=self._running_for())
+        self._show(self._now)
+        self._pause = min(_LONGEST, max(_LOOK, (time.monotonic() - began) / _SHARE))
+
+    def _running_for(self) -> float:
+        """Seconds of all starts, as far as this one knows."""
+        return self._spent + max(0.0, time.time() - self._ticked)
 
     def _recover(self) -> None:
         self._recovered = time.monotonic()
         recover(self._storage, self._study)
 
-    def _view(self) -> SweepView:
-        return view(self._storage, self._study, self._folder.parent)
-
-    def _budget(self) -> int | None:
-        import optuna
-
-        budget = optuna.load_study(study_name=self._study, storage=self._storage.optuna).user_attrs.get("budget")
-        return None if budget is None else int(budget)
-
-    def _tick(self) -> float:
+    def _tick(self) -> None:
         """Note the time that the sweep has been running; the same second on several hosts counts once."""
-        return self._storage.patiently(self._tick_in_turn)
+        self._spent = self._storage.patiently(self._tick_in_turn)
 
     def _tick_in_turn(self) -> float:
         import optuna
 
         with self._storage.turn(self._study):
             study = optuna.load_study(study_name=self._study, storage=self._storage.optuna)
-            now = time.time()
-            since = max(self._ticked, float(study.user_attrs.get("ticked", 0.0)))
-            spent = float(study.user_attrs["seconds"]) + max(0.0, now - since)
+            about, now = study.user_attrs, time.time()
+            since = max(self._ticked, float(about.get("ticked", 0.0)))
+            spent = float(about["seconds"]) + max(0.0, now - since)
             study.set_user_attr("seconds", spent)
             study.set_user_attr("ticked", max(now, since))
         self._ticked = now
         return spent
 
-    def _limit(self, now: SweepView, spent: float) -> str | None:
+    def _limit(self) -> str | None:
         """Why it is to stop, if it is."""
         budget = self._sweep.settings.budget
-        if now.stop:
+        if self._now.stop:
             return "stop"
         if self._options.timeout is not None and time.monotonic() - self._began > self._options.timeout:
             return "timeout"
-        if budget.time is not None and spent > budget.time:
+        if budget.time is not None and self._now.spent > budget.time:
             return "timeout"
-        if budget.device_hours is not None and now.seconds / 3600 > budget.device_hours:
+        if budget.device_hours is not None and self._now.seconds / 3600 > budget.device_hours:
             return "timeout"
         return None
 
@@ -284,7 +303,8 @@ def _quiet() -> None:
 def _begin(options: Options) -> Nursery | None:
     """The fork server of local workers; None where a cluster starts them."""
     if options.launcher == "local":
-        return Nursery(import_worker, work)
+        import_worker()  # what this process needs, too: once for it and all that it makes
+        return Nursery(lambda: None, work)
     check_slurm(options.slurm)
     if options.devices:
         raise UserError("--devices goes with local workers; for jobs give --slurm gpus-per-node=1")

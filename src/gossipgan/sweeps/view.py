@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gossipgan.errors import UserError
 from gossipgan.sweeps.storage import StudyStorage
 from gossipgan.sweeps.study import baselines_of, held
-from gossipgan.sweeps.watch import Spent, read_spent
+from gossipgan.sweeps.watch import Spent, SpentReader, read_spent
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
@@ -128,10 +128,11 @@ class SweepView(NamedTuple):
         for trial in self.trials:
             if trial.state == "ok" and trial.values is not None:
                 costs.setdefault(self._costs(trial.values), trial)
-        best = [
-            cost for cost in costs if not any(other != cost and all(map(operator.le, other, cost)) for other in costs)
-        ]
-        return tuple(costs[cost] for cost in sorted(best))
+        front: list[tuple[float, ...]] = []
+        for cost in sorted(costs):  # what betters one stands before it
+            if not any(all(map(operator.le, other, cost)) for other in front):
+                front.append(cost)
+        return tuple(costs[cost] for cost in front)
 
     def _costs(self, values: tuple[float, ...]) -> tuple[float, ...]:
         """By each objective, the less the better."""
@@ -162,8 +163,8 @@ class SweepView(NamedTuple):
         }
 
 
-def view(storage: StudyStorage, name: str, work: Path) -> SweepView:
-    """Look at a sweep.
+class Onlooker:
+    """Looks at one sweep again and again; what has ended is read once, and of what runs only what is new.
 
     Args:
         work: the folder of all sweeps' runs.
@@ -171,33 +172,71 @@ def view(storage: StudyStorage, name: str, work: Path) -> SweepView:
     Raises:
         UserError: there is no such sweep.
     """
-    import optuna
-    from optuna.study import StudyDirection
 
-    names = sweep_names(storage)
-    if name not in names:
-        from gossipgan.config import nearest
+    def __init__(self, storage: StudyStorage, name: str, work: Path) -> None:
+        import optuna
+        from optuna.study import StudyDirection
 
-        raise UserError(f"no sweep {name!r}; there are {', '.join(names) or 'none'}" + nearest(name, names))
-    study = optuna.load_study(study_name=name, storage=storage.optuna)
-    baselines = optuna.load_study(study_name=baselines_of(name), storage=storage.optuna)
-    about = study.user_attrs
-    metrics = [str(metric) for metric in about.get("metrics", [about["score"]])]
-    directions = [direction == StudyDirection.MINIMIZE for direction in study.directions]
-    folder = work / name
-    return SweepView(
-        name=name,
-        file=str(about["file"]),
-        objectives=tuple(
-            ObjectiveView(metric.partition("_")[0], metric, minimize)
-            for metric, minimize in zip(metrics, directions, strict=True)
-        ),
-        budget=about.get("budget"),
-        spent=float(about["seconds"]),
-        stop=bool(about.get("stop")),
-        trials=tuple(_trial(trial, folder, metrics[0]) for trial in study.get_trials(deepcopy=False)),
-        baselines=tuple(_trial(trial, folder, metrics[0]) for trial in baselines.get_trials(deepcopy=False)),
-    )
+        try:
+            self._study = optuna.load_study(study_name=name, storage=storage.optuna)
+            about = self._study.user_attrs
+        except KeyError:
+            about = {}
+        if "hash" not in about:
+            from gossipgan.config import nearest
+
+            names = sweep_names(storage)
+            raise UserError(f"no sweep {name!r}; there are {', '.join(names) or 'none'}" + nearest(name, names))
+        self._baselines = optuna.load_study(study_name=baselines_of(name), storage=storage.optuna)
+        self._name = name
+        self._folder = work / name
+        metrics = [str(metric) for metric in about.get("metrics", [about["score"]])]
+        self._objectives = tuple(
+            ObjectiveView(metric.partition("_")[0], metric, direction == StudyDirection.MINIMIZE)
+            for metric, direction in zip(metrics, self._study.directions, strict=True)
+        )
+        self._ended: dict[str, TrialView] = {}
+        self._readers: dict[str, SpentReader] = {}
+
+    def look(self) -> SweepView:
+        """What it looks like now."""
+        about = self._study.user_attrs
+        return SweepView(
+            name=self._name,
+            file=str(about["file"]),
+            objectives=self._objectives,
+            budget=about.get("budget"),
+            spent=float(about["seconds"]),
+            stop=bool(about.get("stop")),
+            trials=tuple(map(self._trial, self._study.get_trials(deepcopy=False))),
+            baselines=tuple(map(self._trial, self._baselines.get_trials(deepcopy=False))),
+        )
+
+    def _trial(self, trial: "FrozenTrial") -> TrialView:
+        baseline = trial.user_attrs.get("baseline")
+        name = f"trial-{trial.number}" if baseline is None else f"baseline-{baseline}"
+        if name in self._ended:
+            return self._ended[name]
+        folder, metric = self._folder / name, self._objectives[0].metric
+        if trial.state.is_finished():
+            self._readers.pop(name, None)
+            self._ended[name] = seen = _view_trial(trial, name, folder, _spent_by_ended(trial, folder, metric))
+            return seen
+        if _state(trial) == "waiting":  # not yet begun
+            return _view_trial(trial, name, folder, Spent())
+        return _view_trial(trial, name, folder, self._readers.setdefault(name, SpentReader(folder, metric)).read())
+
+
+def view(storage: StudyStorage, name: str, work: Path) -> SweepView:
+    """Look at a sweep once.
+
+    Args:
+        work: the folder of all sweeps' runs.
+
+    Raises:
+        UserError: there is no such sweep.
+    """
+    return Onlooker(storage, name, work).look()
 
 
 def sweep_names(storage: StudyStorage) -> list[str]:
@@ -205,10 +244,8 @@ def sweep_names(storage: StudyStorage) -> list[str]:
     return [study.study_name for study in storage.optuna.get_all_studies() if "hash" in study.user_attrs]
 
 
-def _trial(trial: "FrozenTrial", folder: Path, metric: str) -> TrialView:
+def _view_trial(trial: "FrozenTrial", name: str, folder: Path, spent: Spent) -> TrialView:
     about = trial.user_attrs
-    baseline = about.get("baseline")
-    name = f"trial-{trial.number}" if baseline is None else f"baseline-{baseline}"
     state = _state(trial)
     left, score, values = None, None, None
     if state == "ok":
@@ -217,12 +254,6 @@ def _trial(trial: "FrozenTrial", folder: Path, metric: str) -> TrialView:
     elif trial.intermediate_values and trial.last_step is not None:
         score = trial.intermediate_values[trial.last_step]
     under_way = state in ("running", "interrupted", "stopped")
-    if under_way:
-        spent = read_spent(folder / name, metric)
-    elif "images" not in about:
-        spent = _read_ended(folder / name, metric)
-    else:
-        spent = Spent(images=int(about["images"]), sent=about.get("bytes"))
     if under_way:
         score = score if spent.score is None else spent.score
         if state == "running":
@@ -238,7 +269,7 @@ def _trial(trial: "FrozenTrial", folder: Path, metric: str) -> TrialView:
         seconds=float(about.get("seconds", 0.0)),
         left=left,
         settings=dict(about.get("settings", {})),
-        folder=folder / name,
+        folder=folder,
         reason=about.get("reason"),
         duplicate_of=about.get("duplicate_of"),
         source=about.get("from"),
@@ -259,6 +290,13 @@ def _state(trial: "FrozenTrial") -> str:
         # Any other outcome was noted by a worker that died before it could tell the study.
         return "stopped" if trial.user_attrs.get("outcome") == "stopped" else "interrupted"
     return str(trial.user_attrs.get("outcome", "crashed"))
+
+
+def _spent_by_ended(trial: "FrozenTrial", folder: Path, metric: str) -> Spent:
+    about = trial.user_attrs
+    if "images" not in about:
+        return _read_ended(folder, metric)
+    return Spent(images=int(about["images"]), sent=about.get("bytes"))
 
 
 @functools.cache

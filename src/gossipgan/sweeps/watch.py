@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-from gossipgan.runs import RunDirectory, read_journal
+from gossipgan.runs import JournalReader, RunDirectory
 
 
 class Curve(NamedTuple):
@@ -28,18 +28,31 @@ class Curve(NamedTuple):
         return next(reversed(self.scores.values()), None)
 
 
-def read_curve(run: RunDirectory, metric: str) -> Curve:
-    """Read a run's journal; it need not be there yet."""
-    step, images, sent = 0, 0, 0
-    scores: dict[int, float] = {}
-    if run.journal.exists():
-        for entry in read_journal(run.journal):
+class CurveReader:
+    """Reads a run's journal as it grows; it need not be there yet."""
+
+    def __init__(self, run: RunDirectory, metric: str) -> None:
+        self._journal = JournalReader(run.journal)
+        self._metric = metric
+        self._curve = Curve(0, 0, 0, {})
+
+    def read(self) -> Curve:
+        """All of it so far."""
+        entries, anew = self._journal.read()
+        step, images, sent, scores = Curve(0, 0, 0, {}) if anew else self._curve
+        for entry in entries:
             step = int(entry["step"])
             images = int(entry.get("images", images))
             sent = int(entry.get("bytes", sent))
-            if entry["event"] == "score" and metric in entry:
-                scores[step] = float(entry[metric])
-    return Curve(step, images, sent, scores)
+            if entry["event"] == "score" and self._metric in entry:
+                scores[step] = float(entry[self._metric])
+        self._curve = Curve(step, images, sent, scores)
+        return self._curve
+
+
+def read_curve(run: RunDirectory, metric: str) -> Curve:
+    """Read a run's journal; it need not be there yet."""
+    return CurveReader(run, metric).read()
 
 
 class Spent(NamedTuple):
@@ -64,23 +77,50 @@ class Spent(NamedTuple):
         return self.seconds / self.step * max(0, steps - self.step) if self.step else None
 
 
+class SpentReader:
+    """Reads the journals and clocks of a trial's runs as they grow; they need not be there yet."""
+
+    def __init__(self, folder: Path, metric: str) -> None:
+        self._folder = folder
+        self._metric = metric
+        self._runs: dict[Path, tuple[CurveReader, _ClockReader]] = {}
+
+    def read(self) -> Spent:
+        """What they have used so far."""
+        paths = sorted(self._folder.glob("seed-*/"))
+        for path in paths:
+            if path not in self._runs:
+                run = RunDirectory(path)
+                self._runs[path] = CurveReader(run, self._metric), _ClockReader(run)
+        if not paths:
+            return Spent()
+        curves = [self._runs[path][0].read() for path in paths]
+        return Spent(
+            step=sum(curve.step for curve in curves),
+            images=sum(curve.images for curve in curves),
+            sent=sum(curve.sent for curve in curves) / len(curves),
+            seconds=sum(self._runs[path][1].read() for path in paths),
+            score=next((curve.last for curve in reversed(curves) if curve.last is not None), None),
+        )
+
+
+class _ClockReader:
+    """Reads a run's clock as it grows."""
+
+    def __init__(self, run: RunDirectory) -> None:
+        self._clock = JournalReader(run.clock)
+        self._seconds = 0.0
+
+    def read(self) -> float:
+        """Seconds of training."""
+        entries, anew = self._clock.read()
+        self._seconds = max((float(entry["seconds"]) for entry in entries), default=0.0 if anew else self._seconds)
+        return self._seconds
+
+
 def read_spent(folder: Path, metric: str) -> Spent:
     """Read the journals and clocks of a trial's runs; they need not be there yet."""
-    curves, seconds = [], 0.0
-    for path in sorted(folder.glob("seed-*/")):
-        run = RunDirectory(path)
-        curves.append(read_curve(run, metric))
-        if run.clock.exists():
-            seconds += max((float(entry["seconds"]) for entry in read_journal(run.clock)), default=0.0)
-    if not curves:
-        return Spent()
-    return Spent(
-        step=sum(curve.step for curve in curves),
-        images=sum(curve.images for curve in curves),
-        sent=sum(curve.sent for curve in curves) / len(curves),
-        seconds=seconds,
-        score=next((curve.last for curve in reversed(curves) if curve.last is not None), None),
-    )
+    return SpentReader(folder, metric).read()
 
 
 def worst(values: list[float], *, minimize: bool) -> float | None:

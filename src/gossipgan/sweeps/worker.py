@@ -115,7 +115,7 @@ class Worker:
             self._looked_for_stop = now
             import optuna
 
-            study = optuna.load_study(study_name=self._wanted.study, storage=self._storage.optuna)
-            self._stopped = bool(study.user_attrs.get("stop"))
-            self._trials = study.user_attrs.get("budget")
+            about = optuna.load_study(study_name=self._wanted.study, storage=self._storage.optuna).user_attrs
+            self._stopped = self._stopped or bool(about.get("stop"))
+            self._trials = about.get("budget")
         return self._stopped

@@ -1,4 +1,4 @@
-"""A sweep as an MLflow run, its trials and baselines nested under it, and their seeds under those.
+"""A sweep as an MLflow run; its trials, baselines and what was confirmed nested under it, and their seeds under those.
 
 The sweep's own metrics: ``best/score`` after each trial, ``<baseline>/score``, ``trials/<outcome>`` and ``seconds``.
 """
@@ -37,7 +37,7 @@ class SweepRecord(NamedTuple):
         metric: full name of the score.
         searched: dotted keys of the settings that are searched.
         seconds: of running so far.
-        trials: baselines and trials that have begun, in order.
+        trials: baselines and trials that have begun, and what was confirmed of them, in order.
     """
 
     id: str

@@ -56,12 +56,12 @@ class SeedRun(NamedTuple):
 
 
 class SweepTrial(NamedTuple):
-    """A trial, or a baseline, in plain values.
+    """A trial, a baseline, or settings that were confirmed on fresh seeds, in plain values.
 
     Attributes:
         number: in its sweep, or among the baselines.
-        name: ``trial-<n>`` or ``baseline-<experiment>``.
-        role: ``trial`` or ``baseline``.
+        name: ``trial-<n>``, ``baseline-<experiment>`` or ``confirm-<one of these>-<iterations>-steps``.
+        role: ``trial``, ``baseline`` or ``confirm``.
         state: its outcome; or ``running``, ``stopped`` or ``interrupted``.
         settings: what is known of its settings by dotted key; its runs, where there are any, know all.
         metrics: scores and costs, by the name that MLflow is to show.

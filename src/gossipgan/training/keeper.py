@@ -1,7 +1,8 @@
 """Processes that go on when one of them dies: started and watched by one that knows who is left.
 
-It is the parent of all of them, so that the kernel tells it of every death. It decides who belongs to the run and when
-those that are left go on, and from where (see ``mixing.membership``, and ``mixing.elastic`` for why nothing is lost).
+It is the parent of all of them, so that the kernel tells it of every death, and ends them when it dies. It decides who
+belongs to the run and when those that are left go on, and from where (see ``mixing.membership``, and ``mixing.elastic``
+for why nothing is lost).
 
 A process is lost when a signal ends it, the out-of-memory killer's among them, or when it gives no sign of life for too
 long: then it is ended. Signs of life are what it says and, on Linux, any time on a processor, so that a process that
@@ -19,6 +20,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from gossipgan.errors import UserError
 from gossipgan.mixing.connections import Address
 from gossipgan.mixing.membership import KEEPER, View
 from gossipgan.mixing.sockets import TOKEN_BYTES
+from gossipgan.runs.parent import die_with_parent
 from gossipgan.training.launch import how_it_ended, stopped
 
 #: Seconds between looks at who has ended.
@@ -107,8 +110,15 @@ class _Keeper:
                 "MASTER_ADDR": _HOST,
                 KEEPER: str(theirs.fileno()),
             }
-            # Ctrl-C is for this process, which ends those: they have a group of their own.
-            process = subprocess.Popen(command, env=environment, pass_fds=(theirs.fileno(),), process_group=0)
+            process = subprocess.Popen(
+                command,
+                env=environment,
+                pass_fds=(theirs.fileno(),),
+                # Ctrl-C is for this process, which ends those: they have a group of their own.
+                process_group=0,
+                # Not only once they listen to this process: to import all they need takes them seconds.
+                preexec_fn=partial(die_with_parent, os.getpid()),
+            )
             theirs.close()
             self._left[rank] = _Kept(rank, process, mine)
             self._selector.register(mine, selectors.EVENT_READ, self._left[rank])
