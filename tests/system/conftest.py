@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import pytest
@@ -75,8 +75,16 @@ def edit_params(folder: Path, settings: dict[str, object]) -> None:
     yaml.dump(content, folder / "params.yaml")
 
 
+def _keep_experiments(folder: Path, names: Collection[str]) -> None:
+    yaml = YAML()
+    content = yaml.load(folder / "params.yaml")
+    for name in [one for one in content["experiments"] if one not in names]:
+        del content["experiments"][name]
+    yaml.dump(content, folder / "params.yaml")
+
+
 def make_project(folder: Path) -> Path:
-    """A clone's files, without results, with quick settings and one seed; under git and DVC."""
+    """A clone's files, without results, with two of the experiments, quick settings and one seed; under git and DVC."""
     folder.mkdir()
     for name in ("params.yaml", "dvc.yaml", "pipeline", "src", ".gitignore"):
         source = ROOT / name
@@ -84,6 +92,7 @@ def make_project(folder: Path) -> Path:
             shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
         else:
             shutil.copy2(source, folder / name)
+    _keep_experiments(folder, ("baseline", "lookahead"))
     edit_params(folder, {**QUICK, "seeds": [1]})
     run("git init -q", folder)
     run("dvc init -q", folder)

@@ -126,18 +126,20 @@ def _results(folder: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in folder.glob("work/sweeps/short/confirm/*/*/result.json")}
 
 
-def _begun(folder: Path) -> bool:
-    """Whether a run has ended and another has a checkpoint."""
-    return bool(_results(folder)) and any(folder.glob("work/sweeps/short/confirm/*/*/checkpoints/step-*"))
+def _begun(folder: Path, since: float) -> bool:
+    """Whether a run has ended, and another has written a checkpoint since a moment."""
+    checkpoints = folder.glob("work/sweeps/short/confirm/*/*/checkpoints/step-*")
+    return bool(_results(folder)) and any(path.stat().st_mtime > since for path in checkpoints)
 
 
 def _stop_midway(command: str, folder: Path, number: signal.Signals) -> int:
+    since = time.time()
     process = subprocess.Popen(
         command.split(), cwd=folder, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
         deadline = time.monotonic() + 600
-        while not _begun(folder):
+        while not _begun(folder, since):
             assert process.poll() is None, "ended too early"
             assert time.monotonic() < deadline
             time.sleep(0.05)
