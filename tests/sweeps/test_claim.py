@@ -86,6 +86,17 @@ def test_what_a_dead_process_had_is_taken_again_with_the_same_settings(make_swee
     assert prospects(storage, sweep, "some", 6).left
 
 
+def test_a_trial_that_was_made_before_its_settings_gets_settings_of_its_own(make_sweep: MakeSweep) -> None:
+    root = make_sweep(SPACE + "sampler: random\nbudget: {trials: 4}").params.path.parent
+    storage = _begin(root)
+    optuna.load_study(study_name="some", storage=storage.optuna).ask()  # and no more: it was cut short here
+    assert recover(storage, "some") == ["some/0"]
+    _claim_in_processes(root, 1, trials=4)
+    trials = view(storage, "some", root).trials
+    assert [trial.number for trial in trials] == list(range(4))
+    assert len({str(trial.settings) for trial in trials}) == 4
+
+
 @pytest.mark.parametrize("sampler", ["random", "tpe", "gp", "cma-es", "nsga2"])
 def test_an_interrupted_sweep_proposes_what_an_uninterrupted_one_does(make_sweep: MakeSweep, sampler: str) -> None:
     text = SPACE + f"sampler: {{kind: {sampler}, startup: 3}}\nbudget: {{trials: 6}}"

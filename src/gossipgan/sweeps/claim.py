@@ -78,11 +78,17 @@ def _claim(storage: StudyStorage, sweep: Sweep, name: str, trials: int | None, d
             there = study.get_trials(deepcopy=False)
             if not _prepare(study, sweep, there, trials):
                 return None
-            study.sampler, study.pruner = build_sampler(sweep, len(there)), build_pruner(sweep)
+            study.sampler, study.pruner = build_sampler(sweep, _next_number(study)), build_pruner(sweep)
             trial = study.ask()
             taken = _settle(study, trial, sweep, data_digest)
             if taken is not None:
                 return taken
+
+
+def _next_number(study: "Study") -> int:
+    """Of the trial that is asked for next: the first that waits, or else a new one."""
+    there = study.get_trials(deepcopy=False)
+    return next((trial.number for trial in there if _waits(trial)), len(there))
 
 
 def _let_go(storage: StudyStorage, name: str) -> None:

@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
 
 
-def build_sampler(sweep: Sweep, trials: int) -> "BaseSampler":
+def build_sampler(sweep: Sweep, number: int) -> "BaseSampler":
     """The sampler of one proposal.
 
-    It is made anew for each, seeded by how many trials there are: so proposals do not depend on how often the sweep
-    was interrupted, and a sequence at random is never begun again.
+    It is made anew for each, seeded by the trial's number: so proposals do not depend on how often the sweep was
+    interrupted, and no two trials are proposed from the same draws.
 
     Args:
-        trials: how many there are already.
+        number: of the trial that it is for.
     """
     import optuna
 
     _accept_experimental()
     settings = sweep.settings.sampler
-    seed = int.from_bytes(hashlib.sha256(f"{settings.seed} {trials}".encode()).digest()[:4], "big")
+    seed = int.from_bytes(hashlib.sha256(f"{settings.seed} {number}".encode()).digest()[:4], "big")
     samplers = optuna.samplers
     match settings.kind:
         case "tpe":
