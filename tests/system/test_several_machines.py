@@ -1,5 +1,6 @@
 """A sweep on several machines: against a real PostgreSQL server, and as jobs of a real Slurm of one node."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -192,6 +193,9 @@ def test_two_hosts_lose_nothing_whoever_is_killed(
     tensors = load_file(weights)
     next(one for one in tensors.values() if one.is_floating_point()).add_(0.125)
     save_file(tensors, weights, metadata=header)
+    summary = weights.with_name("extractor.json")
+    digest = hashlib.sha256(weights.read_bytes()).hexdigest()
+    summary.write_text(json.dumps({**json.loads(summary.read_text()), "sha256": digest}))
     assert "another extractor" in _fails("gossipgan sweep work small", other, url)
 
 

@@ -177,32 +177,22 @@ def test_a_sweep_that_is_asked_to_stop_puts_its_trial_back_and_is_gone_on_with(f
     assert times == sorted(times)  # gone on with, not begun anew
 
 
-def test_a_trial_that_takes_too_long_and_one_that_cannot_be_are_told_apart(folder: Path) -> None:
+def test_a_trial_that_takes_too_long_is_told_apart(folder: Path) -> None:
     write(
         folder,
         "ends",
         """
-        space:
-          training.steps: {choices: [8, 60000]}
-          mixing.kind: {choices: [none, gossip]}
-          mixing.learners: {value: 11, when: {mixing.kind: gossip}}
-          mixing.shards: by-class
+        space: {training.steps: {choices: [8, 60000]}}
         sampler: grid
         pruner: none
         baselines: []
         budget: {trial_time: 20s}
         """,
     )
-    run("gossipgan sweep run sweeps/ends.yaml --workers 2", folder)
-    ends = {(one.settings["training.steps"], one.settings["mixing.kind"]): one for one in trials_of(folder, "ends")}
-    assert {key: one.state for key, one in ends.items()} == {
-        (8, "none"): "ok",
-        (60000, "none"): "timed-out",
-        (8, "gossip"): "crashed",
-        (60000, "gossip"): "crashed",
-    }
-    assert ends[60000, "none"].reason == "not done in 20 s"
-    assert "leaves learner 10 of 11 without a picture" in str(ends[8, "gossip"].reason)
+    run("gossipgan sweep run sweeps/ends.yaml", folder)
+    ends = {one.settings["training.steps"]: one for one in trials_of(folder, "ends")}
+    assert {key: one.state for key, one in ends.items()} == {8: "ok", 60000: "timed-out"}
+    assert ends[60000].reason == "not done in 20 s"
     listed = run("gossipgan sweep trials ends", folder).stdout
     assert listed.count("timed-out") == 1
     assert gone(folder)
