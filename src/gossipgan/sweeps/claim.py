@@ -12,7 +12,7 @@ from gossipgan.sweeps.kin import Identity
 from gossipgan.sweeps.optimizer import build_pruner, build_sampler
 from gossipgan.sweeps.outcome import KNOWN
 from gossipgan.sweeps.storage import StudyStorage
-from gossipgan.sweeps.study import baselines_of
+from gossipgan.sweeps.study import baselines_of, recover
 
 if TYPE_CHECKING:
     from optuna import Study, Trial
@@ -101,6 +101,7 @@ def _let_go(storage: StudyStorage, name: str) -> None:
             for trial in study.get_trials(deepcopy=False):
                 if _owned(trial):
                     storage.set_waiting(study_name, trial.number)
+    recover(storage, name)  # and what it had not yet put its name to
 
 
 class Prospects(NamedTuple):
