@@ -107,6 +107,31 @@ def commit(folder: Path) -> None:
     run("git -c user.name=test -c user.email=test@example.org commit -q -m state", folder)
 
 
+def prepare_project(folder: Path, params: str) -> None:
+    """A project in a folder, made if need be, with these params: prepared, and with an extractor."""
+    folder.mkdir(exist_ok=True)
+    (folder / "params.yaml").write_text(params)
+    run("gossipgan prepare", folder)
+    run("gossipgan extractor", folder)
+
+
+@pytest.fixture(scope="session")
+def prepared_for_sweeps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small project for sweeps. Tests must not change it: see ``for_sweeps``."""
+    from .sweeping import PARAMS
+
+    path = tmp_path_factory.mktemp("sweeps") / "project"
+    prepare_project(path, PARAMS)
+    return path
+
+
+@pytest.fixture
+def for_sweeps(prepared_for_sweeps: Path, tmp_path: Path) -> Path:
+    """A copy of the project for sweeps, to change."""
+    shutil.copytree(prepared_for_sweeps, tmp_path / "project")
+    return tmp_path / "project"
+
+
 @pytest.fixture(scope="session")
 def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project on which ``dvc repro`` has been run once. Tests must not change it: see ``project``."""

@@ -10,7 +10,7 @@ import optuna
 
 from gossipgan.sweeps import StudyStorage, SweepView, TrialView, default_url, view
 
-from .conftest import environment, run
+from .conftest import environment
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
@@ -49,14 +49,6 @@ baselines: []
 """
 
 
-def make_sweep_project(path: Path) -> None:
-    """Prepared, and with an extractor."""
-    path.mkdir()
-    (path / "params.yaml").write_text(PARAMS)
-    run("gossipgan prepare", path)
-    run("gossipgan extractor", path)
-
-
 def write(folder: Path, name: str, text: str) -> None:
     (folder / "sweeps").mkdir(exist_ok=True)
     (folder / "sweeps" / f"{name}.yaml").write_text(text)
@@ -82,15 +74,18 @@ def processes(folder: Path, output: str = "") -> list[int]:
     found = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
-            if (path / "cwd").readlink() == folder.resolve() and str((path / "fd/1").readlink()).endswith(output):
+            if (path / "cwd").readlink() != folder.resolve():
+                continue
+            if not output or str((path / "fd/1").readlink()).endswith(output):
                 found.append(int(path.name))
         except OSError:
             continue
     return found
 
 
-def gone(folder: Path) -> bool:
-    deadline = time.monotonic() + 20
+def gone(folder: Path, seconds: float = 20.0) -> bool:
+    """Whether no process lives in a folder, after so long at most."""
+    deadline = time.monotonic() + seconds
     while processes(folder) and time.monotonic() < deadline:
         time.sleep(0.05)
     return not processes(folder)

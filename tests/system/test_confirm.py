@@ -9,7 +9,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import optuna
 import pytest
 
 from gossipgan.config import load_params
@@ -18,14 +17,13 @@ from gossipgan.sweeps import StudyStorage, default_url, load_sweep
 from gossipgan.sweeps.claim import claim
 from gossipgan.sweeps.study import choose_study
 
-from .conftest import environment, run
+from .conftest import environment, prepare_project, run
+from .sweeping import gone
 
 pytestmark = [
     pytest.mark.system,
     pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="finds processes as Linux shows them"),
 ]
-
-optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 PARAMS = """
 data: {limit: 400, held_out: 200}
@@ -88,9 +86,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A prepared project on which both sweeps have ended."""
     path = tmp_path_factory.mktemp("confirm") / "project"
     (path / "sweeps").mkdir(parents=True)
-    (path / "params.yaml").write_text(PARAMS)
-    run("gossipgan prepare", path)
-    run("gossipgan extractor", path)
+    prepare_project(path, PARAMS)
     digest = Store.open(path / "data" / "prepared").digest
     _tell(path, "short", "fid_digits_100_ema", digest)
     _tell(path, "wild", "is_digits_100_ema", digest)
@@ -101,24 +97,6 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(swept: Path, tmp_path: Path) -> Path:
     shutil.copytree(swept, tmp_path / "project")
     return tmp_path / "project"
-
-
-def _processes(folder: Path) -> list[int]:
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            if (path / "cwd").readlink() == folder.resolve():
-                found.append(int(path.name))
-        except OSError:
-            continue
-    return found
-
-
-def _gone(folder: Path) -> bool:
-    deadline = time.monotonic() + 60
-    while _processes(folder) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return not _processes(folder)
 
 
 def _results(folder: Path) -> dict[Path, int]:
@@ -153,14 +131,14 @@ def test_a_killed_confirmation_is_gone_on_with_and_its_scores_are_those_of_train
     command = "gossipgan sweep confirm short --top 2 --seeds 2 --workers 2"
     for number, status in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
         assert _stop_midway(command, folder, number) == status
-        assert _gone(folder)
+        assert gone(folder, 60)
         assert not list(folder.glob("**/confirmation.*"))
     before = _results(folder)
     assert 0 < len(before) < 6
 
     done = run(f"{command} --json", folder)
     assert done.stderr.startswith(f"{len(before)} of 6 runs had ended before\n")
-    assert _gone(folder)
+    assert gone(folder, 60)
     after = _results(folder)
     assert len(after) == 6
     assert before.items() <= after.items()  # what had ended was not run again

@@ -6,7 +6,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from .conftest import run
+from .conftest import prepare_project, run
 
 GPUS = torch.cuda.device_count()
 
@@ -35,9 +35,7 @@ experiments:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A prepared project whose experiments have four learners: two on each GPU, or all on one."""
     path = tmp_path_factory.mktemp("nccl")
-    (path / "params.yaml").write_text(PARAMS)
-    run("gossipgan prepare", path)
-    run("gossipgan extractor", path)
+    prepare_project(path, PARAMS)
     for experiment in ("ring", "allreduce"):
         run(f"gossipgan train -e {experiment} --out {experiment}-1", path)
         run(f"gossipgan train -e {experiment} --processes 2 --out {experiment}-2", path)

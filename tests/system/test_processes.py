@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from .conftest import environment, run, wait_until
+from .conftest import environment, prepare_project, run, wait_until
 
 pytestmark = pytest.mark.system
 
@@ -37,9 +37,7 @@ experiments:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A prepared project with small experiments of eight learners, each trained in one process."""
     path = tmp_path_factory.mktemp("processes")
-    (path / "params.yaml").write_text(PARAMS)
-    run("gossipgan prepare", path)
-    run("gossipgan extractor", path)
+    prepare_project(path, PARAMS)
     return path
 
 

@@ -25,7 +25,7 @@ from gossipgan.runs import Project, RunDirectory, read_journal
 from gossipgan.training import resumable, state, train
 from gossipgan.training.checkpoint import latest_checkpoint
 
-from .conftest import environment, run, wait_until
+from .conftest import environment, prepare_project, run, wait_until
 
 pytestmark = [
     pytest.mark.system,
@@ -56,9 +56,7 @@ experiments:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A prepared project with a ring of six learners."""
     path = tmp_path_factory.mktemp("rewire")
-    (path / "params.yaml").write_text(PARAMS)
-    run("gossipgan prepare", path)
-    run("gossipgan extractor", path)
+    prepare_project(path, PARAMS)
     return path
 
 

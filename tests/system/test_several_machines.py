@@ -24,7 +24,7 @@ from gossipgan.sweeps.study import choose_study
 
 from .conftest import environment
 from .services import Postgresql, ask, require, slurm, wait_for
-from .sweeping import PARAMS, RANDOM, gone, has_checkpoint, make_sweep_project, processes, wait_until, write
+from .sweeping import PARAMS, RANDOM, gone, has_checkpoint, processes, wait_until, write
 
 pytestmark = [
     pytest.mark.system,
@@ -45,17 +45,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield configuration
 
 
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("machines") / "project"
-    make_sweep_project(path)
-    return path
-
-
 @pytest.fixture
-def folder(prepared: Path, tmp_path: Path) -> Path:
-    shutil.copytree(prepared, tmp_path / "project")
-    return tmp_path / "project"
+def folder(for_sweeps: Path) -> Path:
+    return for_sweeps
 
 
 #: Starts a command in a folder, with variables; given as words or as a line of them.

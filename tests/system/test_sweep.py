@@ -16,7 +16,6 @@ from .sweeping import (
     gone,
     has_checkpoint,
     look,
-    make_sweep_project,
     processes,
     start,
     trials_of,
@@ -30,17 +29,9 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("sweeps") / "project"
-    make_sweep_project(path)
-    return path
-
-
 @pytest.fixture
-def folder(prepared: Path, tmp_path: Path) -> Path:
-    shutil.copytree(prepared, tmp_path / "project")
-    return tmp_path / "project"
+def folder(for_sweeps: Path) -> Path:
+    return for_sweeps
 
 
 def test_killed_trial_worker_and_supervisor_change_nothing_of_the_outcome(folder: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 import requests
 
 from .conftest import environment, run
-from .sweeping import PARAMS, RANDOM, make_sweep_project, start, trials_of, wait_until, write
+from .sweeping import PARAMS, RANDOM, start, trials_of, wait_until, write
 
 pytestmark = pytest.mark.system
 
@@ -80,9 +80,10 @@ def server(tmp_path: Path) -> Iterator[Server]:
     server.kill()
 
 
-def test_a_server_that_dies_in_mid_sweep_changes_nothing_and_is_filled_again(tmp_path: Path, server: Server) -> None:
-    folder = tmp_path / "project"
-    make_sweep_project(folder)
+def test_a_server_that_dies_in_mid_sweep_changes_nothing_and_is_filled_again(
+    for_sweeps: Path, tmp_path: Path, server: Server
+) -> None:
+    folder = for_sweeps
     for name in ("alone", "small"):
         write(folder, name, RANDOM + "budget: {trials: 2}\n")
     run("gossipgan sweep run sweeps/alone.yaml", folder)

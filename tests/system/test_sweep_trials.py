@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 from contextlib import closing
 from pathlib import Path
@@ -20,7 +19,6 @@ from .sweeping import (
     gone,
     has_checkpoint,
     look,
-    make_sweep_project,
     processes,
     start,
     trials_of,
@@ -49,17 +47,9 @@ budget: {trials: 2}
 """
 
 
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("sweeps") / "project"
-    make_sweep_project(path)
-    return path
-
-
 @pytest.fixture
-def folder(prepared: Path, tmp_path: Path) -> Path:
-    shutil.copytree(prepared, tmp_path / "project")
-    return tmp_path / "project"
+def folder(for_sweeps: Path) -> Path:
+    return for_sweeps
 
 
 def _attributes(folder: Path, name: str, number: int) -> dict[str, object]:
