@@ -1,6 +1,6 @@
 # Everything runs in .venv, which is made on first use; nothing has to be activated.
 #
-#   make repro   reproduce the experiments of params.yaml (dvc repro)
+#   make repro   reproduce the experiments of params.yaml (dvc repro, with a run on each processor)
 #   make test    run the tests;  make test PYTEST_ARGS="tests/config -x" runs some of them
 #   make lint    linter, formatter and type checker
 #   make ui      look at the runs in MLflow, on http://127.0.0.1:5000;  make ui PORT=5001 elsewhere
@@ -47,7 +47,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 repro: $(STAMP)
-	$(BIN)/dvc repro
+	$(BIN)/gossipgan repro
 
 test: $(STAMP)
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup $(PYTEST_ARGS)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gossipgan import __version__
-from gossipgan.cli import bench, config, data, game, spectrum, sweep, topology, tracking, train, verify
+from gossipgan.cli import bench, config, data, game, repro, spectrum, sweep, topology, tracking, train, verify
 
 app = typer.Typer(
     name="gossipgan",
@@ -23,6 +23,7 @@ app.command("prepare")(data.prepare)
 app.command("extractor")(train.extractor)
 app.command("train")(train.train)
 app.command("evaluate")(train.evaluate)
+app.command("repro")(repro.repro)
 app.command("spectrum")(spectrum.spectrum)
 app.command("verify")(verify.verify)
 app.command("topology")(topology.topology)

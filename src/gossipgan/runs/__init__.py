@@ -1,5 +1,7 @@
 """A run's directory: its files, its journal, its environment."""
 
+from gossipgan.runs.ahead import mark_ahead, read_ahead
+from gossipgan.runs.alone import alone
 from gossipgan.runs.directory import RunDirectory, sha256
 from gossipgan.runs.environment import code_digest, describe_environment
 from gossipgan.runs.files import atomic, write_atomic, write_json
@@ -12,10 +14,13 @@ __all__ = [
     "JournalReader",
     "Project",
     "RunDirectory",
+    "alone",
     "atomic",
     "code_digest",
     "describe_environment",
+    "mark_ahead",
     "publish",
+    "read_ahead",
     "read_journal",
     "sha256",
     "write_atomic",

@@ -12,6 +12,7 @@
     clock.jsonl        step, seconds of training so far, Unix time: what differs between executions
     environment.json   machine, versions, threads
     checkpoints/       the last two and the best, while training
+    ahead.json         of a run that was made ahead of the pipeline: its scores (see ``ahead``)
     spectrum.json      and spectrum.png: eigenvalues where training ended, once somebody has asked for them
 """
 
@@ -40,6 +41,7 @@ class RunDirectory:
         self.weights = path / "weights"
         self.result = path / "result.json"
         self.checkpoints = path / "checkpoints"
+        self.ahead = path / "ahead.json"
         self.spectrum = path / "spectrum.json"
         self.spectrum_plot = path / "spectrum.png"
 

@@ -5,15 +5,19 @@ import hashlib
 import platform
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import torch
+if TYPE_CHECKING:
+    import torch
 
 #: Packages whose code has a say in what a run computes.
 _COMPUTES = ("data", "evaluation", "games", "mixing", "optimizers", "training")
 
 
-def describe_environment(threads: int, device: torch.device) -> dict[str, str | int]:
+def describe_environment(threads: int, device: "torch.device") -> dict[str, str | int]:
     """Processor, device, versions and threads: two runs are bitwise equal only where these are."""
+    import torch  # here, as whoever only reads run directories need not wait for it
+
     return {
         "processor": _processor(),
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",

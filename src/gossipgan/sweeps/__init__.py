@@ -1,5 +1,6 @@
 """Sweeps: a search space, a study, and workers that run its trials so that nothing is lost or run twice."""
 
+from gossipgan.sweeps.ahead import clear_ahead, train_ahead
 from gossipgan.sweeps.confirmation import Arm, Confirmation, Confirmed, ConfirmOptions, Tuning, confirm
 from gossipgan.sweeps.devices import deal
 from gossipgan.sweeps.export import export
@@ -35,6 +36,7 @@ __all__ = [
     "SweepView",
     "TrialView",
     "Tuning",
+    "clear_ahead",
     "confirm",
     "deal",
     "default_url",
@@ -53,6 +55,7 @@ __all__ = [
     "summary",
     "sweep_names",
     "sync_sweep",
+    "train_ahead",
     "view",
     "work_on_sweep",
 ]

@@ -1,0 +1,75 @@
+"""``gossipgan repro``: ``dvc repro``, with all processors or GPUs at work."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gossipgan.cli.options import PARAMS, Params
+from gossipgan.config import load_params
+from gossipgan.errors import UserError
+
+
+def repro(
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", min=1, metavar="N", help="Runs at a time; default: one for each processor."),
+    ] = None,
+    params: Params = PARAMS,
+) -> None:
+    """Reproduce the experiments: as dvc repro does, but with several runs trained and scored at a time.
+
+    DVC runs one stage after the other. So the runs that it would make are made first, in work/, and its stages take
+    them over. Results are those of dvc repro, to the last bit on the same machine. Stopped in any way, the same
+    command goes on with it.
+    """
+    from rich.console import Console
+
+    from gossipgan.sweeps import clear_ahead, report_jobs, train_ahead
+
+    root = params.parent
+    if params.name != "params.yaml" or not (root / "dvc.yaml").exists():
+        raise UserError(f"{params}: the pipeline's params.yaml is wanted, beside its dvc.yaml")
+    loaded = load_params(params)
+    _dvc(root, "repro", "extractor")
+    stages = {f"train@{name}-{seed}": (name, seed) for name in loaded.experiments for seed in loaded.seeds}
+    wanted = [stages[stage] for stage in _changed(root) if stage in stages]
+    if len(wanted) > 1:
+        processors = len(os.sched_getaffinity(0))
+        with report_jobs(Console()) as show:
+            train_ahead(loaded, wanted, min(workers or processors, len(wanted)), show)
+    try:
+        _dvc(root, "repro")
+    finally:
+        clear_ahead(root)
+
+
+def _changed(root: Path) -> list[str]:
+    """Stages that DVC would run."""
+    done = subprocess.run(
+        [sys.executable, "-m", "dvc", "status", "--json"],
+        cwd=root,
+        env=_environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise UserError("dvc status: failed; what it said stands above")
+    return list(json.loads(done.stdout))
+
+
+def _dvc(root: Path, *command: str) -> None:
+    done = subprocess.run([sys.executable, "-m", "dvc", *command], cwd=root, env=_environment(), check=False)
+    if done.returncode:
+        raise UserError(f"dvc {' '.join(command)}: failed; what it said stands above")
+
+
+def _environment() -> dict[str, str]:
+    """With this interpreter's folder first, as stages say ``python``."""
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
+    return {**os.environ, "PATH": path}

@@ -1,0 +1,91 @@
+"""Experiments of the params file trained and scored several at a time, ahead of the pipeline's stages."""
+
+import json
+import shutil
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+from gossipgan.config import ParamsFile, fingerprint
+from gossipgan.runs import Project, alone, mark_ahead, read_ahead
+from gossipgan.sweeps.jobs import Job, JobsView, Ruling, ShowJobs, run_jobs
+from gossipgan.sweeps.nursery import Nursery
+from gossipgan.sweeps.trial_process import import_training, run_trial
+
+#: New starts of a run whose process was killed or could not write.
+_RETRIES = 2
+
+
+def train_ahead(params: ParamsFile, runs: Sequence[tuple[str, int]], workers: int, show: ShowJobs) -> None:
+    """Train and score runs in ``work/``, and leave them for the stages; those that are left there already stay.
+
+    Stopped in any way, the same call goes on with it. Must be called in the main thread, before this process has
+    threads or a device: runs are forked from it.
+
+    Args:
+        runs: experiments and seeds.
+        workers: runs at a time.
+
+    Raises:
+        UserError: no extractor or data, or a run could not be made.
+    """
+    project = Project(params.path.parent.resolve())
+    import_training()
+    nursery = Nursery(lambda: None, run_trial)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # it ends as Ctrl-C does
+    try:
+        with alone(project.root / "work", "gossipgan repro"):
+            digest, metric = _measure_reference(project, params)
+            jobs = [job for name, seed in runs if (job := _wanted(project, params, name, seed, digest)) is not None]
+            ruling = Ruling(project.root, metric, from_journal=False, workers=workers, retries=_RETRIES)
+
+            def look(now: JobsView) -> None:
+                for one in now.news:
+                    _leave(project, one.job)
+                show(now)
+
+            run_jobs(jobs, ruling, nursery, look)
+    finally:
+        nursery.close()
+        signal.signal(signal.SIGTERM, before)
+
+
+def _leave(project: Project, job: Job) -> None:
+    if job.scores.exists():  # else it could not be scored: the stage says why
+        mark_ahead(job.run, project.extractor, json.loads(job.scores.read_text()))
+        job.scores.unlink()
+
+
+def clear_ahead(root: Path) -> None:
+    """Let the pipeline's stages make their runs themselves again."""
+    for left in Project(root).root.glob("work/*/seed-*/*/ahead.json"):
+        left.unlink()
+
+
+def _measure_reference(project: Project, params: ParamsFile) -> tuple[str, str]:
+    """Compute what all runs are measured by, once; the data's digest, and the metric that people are shown."""
+    from gossipgan.data import Store, check_prepared
+    from gossipgan.evaluation import Ruler
+    from gossipgan.training import set_up_device
+
+    settings = params.shared_settings()
+    store = Store.open(project.prepared)
+    check_prepared(store, settings.data)
+    device = set_up_device(settings.training)
+    ruler = Ruler.open(settings, store, project.extractor, project.cache, device)
+    shown = {"prc": "precision"}.get(settings.evaluation.metrics[0], settings.evaluation.metrics[0])
+    return store.digest, ruler.metric_name(shown, settings.evaluation.headline)
+
+
+def _wanted(project: Project, params: ParamsFile, experiment: str, seed: int, digest: str) -> Job | None:
+    """A run that is still to be made; None where it is left for the stages already."""
+    settings = params.settings(experiment)
+    identity = fingerprint(settings, seed, digest)
+    run = project.work(experiment, seed, identity)
+    if read_ahead(run, project.extractor) is not None:
+        return None
+    job = Job(experiment, settings, seed, identity, run.path)
+    if run.result.exists():  # of an earlier execution: DVC asks for a new one
+        shutil.rmtree(run.path)
+        job.scores.unlink(missing_ok=True)
+    return job
