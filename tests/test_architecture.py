@@ -30,6 +30,9 @@ FLOORS = (
     "errors",
 )
 
+#: Packages of sweeps, likewise.
+SWEEPS = ("progress", "mirror", "confirmation", "workers", "study", "jobs", "processes", "search")
+
 #: Modules that run what a file tells them to when they load it.
 PICKLERS = {"pickle", "_pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
 
@@ -63,6 +66,18 @@ def test_it_imports_only_from_floors_below(source: tuple[Path, ast.Module]) -> N
         package, _, rest = name.partition(".")
         if package == "gossipgan" and rest != "__version__":
             assert rest.split(".")[0] in (floor, *below), f"{floor} must not know {name}"
+
+
+def test_a_package_of_sweeps_imports_only_from_those_below_it(source: tuple[Path, ast.Module]) -> None:
+    path, tree = source
+    parts = path.relative_to(ROOT).parts
+    if parts[0] != "sweeps" or len(parts) < 3:
+        return
+    below = SWEEPS[SWEEPS.index(parts[1]) :]
+
+    for name in _imports(tree):
+        if name.startswith("gossipgan.sweeps."):
+            assert name.split(".")[2] in below, f"{parts[1]} must not know {name}"
 
 
 def test_it_loads_no_pickle(source: tuple[Path, ast.Module]) -> None:

@@ -8,8 +8,7 @@ import pytest
 
 from gossipgan.config import load_params
 from gossipgan.sweeps import StudyStorage, default_url, load_sweep
-from gossipgan.sweeps.claim import claim
-from gossipgan.sweeps.study import choose_study
+from gossipgan.sweeps.study import choose_study, claim
 
 from .conftest import Gossipgan
 

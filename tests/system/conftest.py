@@ -5,11 +5,14 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
+
+from ..conftest import Once
+from .warm import Warm
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -44,11 +47,23 @@ def environment() -> dict[str, str]:
     }
 
 
+_warm = Warm()
+#: Commands of the product, without what they are given, that have been started cold.
+_known: set[str] = set()
+
+
 def run(command: str, folder: Path, *, status: int = 0) -> subprocess.CompletedProcess[str]:
-    """Run a command line in a folder, and check how it ends."""
-    done = subprocess.run(
-        command.split(), cwd=folder, env=environment(), text=True, capture_output=True, timeout=600, check=False
-    )
+    """Run a command line in a folder, and check how it ends. One of the product's is started warm but for once."""
+    words = command.split()
+    name = " ".join(words[: 3 if words[1] in ("sweep", "mlflow") else 2])
+    if name in _known:
+        done = _warm.run(words, folder, environment(), timeout=600)
+    else:
+        done = subprocess.run(
+            words, cwd=folder, env=environment(), text=True, capture_output=True, timeout=600, check=False
+        )
+        if words[0] == "gossipgan":
+            _known.add(name)
     assert done.returncode == status, f"{command}: status {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done
 
@@ -115,14 +130,18 @@ def prepare_project(folder: Path, params: str) -> None:
     run("gossipgan extractor", folder)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _end_of_warm() -> Iterator[None]:
+    yield
+    _warm.close()
+
+
 @pytest.fixture(scope="session")
-def prepared_for_sweeps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def prepared_for_sweeps(once: Once) -> Path:
     """A small project for sweeps. Tests must not change it: see ``for_sweeps``."""
     from .sweeping import PARAMS
 
-    path = tmp_path_factory.mktemp("sweeps") / "project"
-    prepare_project(path, PARAMS)
-    return path
+    return once("sweeps", lambda folder: prepare_project(folder, PARAMS))
 
 
 @pytest.fixture
@@ -133,12 +152,15 @@ def for_sweeps(prepared_for_sweeps: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def reproduced(once: Once) -> Path:
     """A project on which ``dvc repro`` has been run once. Tests must not change it: see ``project``."""
-    folder = make_project(tmp_path_factory.mktemp("system") / "project")
-    run("dvc repro", folder)
-    commit(folder)
-    return folder
+
+    def build(folder: Path) -> None:
+        project = make_project(folder / "project")
+        run("dvc repro", project)
+        commit(project)
+
+    return once("reproduced", build) / "project"
 
 
 @pytest.fixture

@@ -14,8 +14,7 @@ import pytest
 from gossipgan.config import load_params
 from gossipgan.data import Store
 from gossipgan.sweeps import StudyStorage, default_url, load_sweep
-from gossipgan.sweeps.claim import claim
-from gossipgan.sweeps.study import choose_study
+from gossipgan.sweeps.study import choose_study, claim
 
 from .conftest import environment, prepare_project, run
 from .sweeping import gone

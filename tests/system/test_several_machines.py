@@ -18,9 +18,8 @@ from safetensors.torch import load_file, save_file
 
 from gossipgan.config import load_params
 from gossipgan.sweeps import StudyStorage, SweepView, load_sweep, view
-from gossipgan.sweeps.claim import claim
-from gossipgan.sweeps.nursery import Nursery
-from gossipgan.sweeps.study import choose_study
+from gossipgan.sweeps.processes import Nursery
+from gossipgan.sweeps.study import choose_study, claim
 
 from .conftest import environment
 from .services import Postgresql, ask, require, slurm, wait_for

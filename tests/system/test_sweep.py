@@ -91,9 +91,9 @@ def test_four_workers_on_a_fresh_storage_do_exactly_the_budget_even_if_all_are_k
 def test_ctrl_c_puts_trials_back_and_the_winner_is_had_again_by_train(folder: Path) -> None:
     # Trials of seconds, so that Ctrl-C comes in the middle of one on a quick machine, too.
     slower = {
-        "steps: 24": "steps: 400",
-        "evaluate_every: 8": "evaluate_every: 200",
-        "sample_every: 24": "sample_every: 400",
+        "steps: 24": "steps: 200",
+        "evaluate_every: 8": "evaluate_every: 100",
+        "sample_every: 24": "sample_every: 200",
     }
     text = PARAMS
     for short, long in slower.items():

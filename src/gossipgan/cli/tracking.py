@@ -32,6 +32,6 @@ def sync(params: Params = PARAMS) -> None:
         typer.echo(f"warning: {synced.warning}", err=True)
         raise typer.Exit(1)
     if tracking.mlflow and (root / "sweeps.db").exists():
-        from gossipgan.cli.sweep import sync as sync_sweeps
+        from gossipgan.cli.sweep.sync import sync as sync_sweeps
 
         sync_sweeps(None, None, params)

@@ -13,7 +13,7 @@ from optuna.trial import TrialState, create_trial
 from gossipgan.config import load_params
 from gossipgan.reports.sweep.record import Record, read
 from gossipgan.sweeps import StudyStorage, default_url, load_sweep
-from gossipgan.sweeps.kin import Identity
+from gossipgan.sweeps.processes import Identity
 from gossipgan.sweeps.study import baselines_of, choose_study
 
 PARAMS = "training: {steps: 100, device: cpu}\nseeds: [1]\nexperiments: {baseline: {}}\n"

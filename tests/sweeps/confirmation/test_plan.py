@@ -11,9 +11,8 @@ import pytest
 from gossipgan.config import Settings, load_params
 from gossipgan.errors import UserError
 from gossipgan.sweeps import ConfirmOptions, StudyStorage, default_url, load_sweep
-from gossipgan.sweeps.claim import claim
-from gossipgan.sweeps.confirmation import Plan, plan_confirmation
-from gossipgan.sweeps.study import choose_study
+from gossipgan.sweeps.confirmation.plan import Plan, plan_confirmation
+from gossipgan.sweeps.study import choose_study, claim
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 

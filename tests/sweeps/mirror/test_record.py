@@ -18,12 +18,11 @@ import pytest
 from gossipgan.config import TrackingSettings
 from gossipgan.runs import Journal, RunDirectory
 from gossipgan.sweeps import StudyStorage, Sweep, default_url, sync_sweep
-from gossipgan.sweeps.claim import Claim, claim
 from gossipgan.sweeps.mirror import read_record
-from gossipgan.sweeps.study import choose_study
+from gossipgan.sweeps.study import Claim, choose_study, claim
 from gossipgan.tracking import resolve_uri
 
-from .conftest import MakeSweep
+from ..conftest import MakeSweep
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from gossipgan.runs import write_atomic
-from gossipgan.sweeps.kin import Identity
-from gossipgan.sweeps.nursery import Nursery
+from gossipgan.sweeps.processes import Identity, Nursery
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -66,7 +65,7 @@ OWNER = """
 import os, sys, time
 from pathlib import Path
 from gossipgan.runs import write_atomic
-from gossipgan.sweeps.nursery import Nursery
+from gossipgan.sweeps.processes import Nursery
 
 def inner(request):
     write_atomic(Path(request["writes"]), str(os.getpid()))

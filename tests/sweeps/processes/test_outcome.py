@@ -2,7 +2,8 @@ import signal
 
 import pytest
 
-from gossipgan.sweeps.outcome import BROKEN, DONE, MISTAKE, OUT_OF_MEMORY, outcome_of_exit
+from gossipgan.sweeps.processes import outcome_of_exit
+from gossipgan.sweeps.processes.outcome import BROKEN, DONE, MISTAKE, OUT_OF_MEMORY
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from gossipgan.sweeps.nursery import Nursery
-from gossipgan.sweeps.outcome import BROKEN, DONE, MISTAKE, OUT_OF_MEMORY, UNSCORED, outcome_of_exit
-from gossipgan.sweeps.ranks import most_telling, run_ranks
+from gossipgan.sweeps.processes import Nursery, outcome_of_exit
+from gossipgan.sweeps.processes.outcome import BROKEN, DONE, MISTAKE, OUT_OF_MEMORY, UNSCORED
+from gossipgan.sweeps.processes.ranks import most_telling, run_ranks
 
 KILLED = -signal.SIGKILL
 

@@ -14,10 +14,8 @@ from gossipgan.evaluation import Ruler, train_extractor
 from gossipgan.evaluation.metrics import Gaussian
 from gossipgan.evaluation.reference import Reference, cached_reference
 from gossipgan.runs import RunDirectory
-from gossipgan.sweeps.nursery import Nursery
-from gossipgan.sweeps.outcome import DONE, MISTAKE, OUT_OF_MEMORY, UNSCORED, outcome_of_exit
-from gossipgan.sweeps.trial_process import RunRequest, run_trial
-from gossipgan.sweeps.watch import last_line
+from gossipgan.sweeps.processes import Nursery, RunRequest, last_line, outcome_of_exit, run_trial
+from gossipgan.sweeps.processes.outcome import DONE, MISTAKE, OUT_OF_MEMORY, UNSCORED
 
 SMALL: dict[str, Any] = {
     "data": {"limit": 400, "held_out": 200},

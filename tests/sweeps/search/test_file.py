@@ -5,11 +5,11 @@ import pytest
 from gossipgan.config import load_params
 from gossipgan.errors import UserError
 from gossipgan.sweeps import load_sweep
-from gossipgan.sweeps.optimizer import check_optimizer
+from gossipgan.sweeps.search import check_optimizer
 
-from .conftest import MakeSweep
+from ..conftest import MakeSweep
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 BUDGET = "budget: {trials: 3}\n"
 SEVERAL = "space: {lookahead.k: {int: [2, 5]}}\nobjectives: [{metric: fid}, {metric: bytes}]\n" + BUDGET
 

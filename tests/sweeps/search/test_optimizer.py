@@ -8,11 +8,10 @@ import pytest
 
 from gossipgan.errors import UserError
 from gossipgan.sweeps import StudyStorage, default_url
-from gossipgan.sweeps.claim import claim
-from gossipgan.sweeps.optimizer import build_pruner, check_optimizer
-from gossipgan.sweeps.study import choose_study
+from gossipgan.sweeps.search import build_pruner, check_optimizer
+from gossipgan.sweeps.study import choose_study, claim
 
-from .conftest import MakeSweep
+from ..conftest import MakeSweep
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from gossipgan.sweeps.parameter import Parameter
+from gossipgan.sweeps.search.parameter import Parameter
 
 
 @pytest.mark.parametrize(

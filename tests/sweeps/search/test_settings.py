@@ -1,6 +1,6 @@
 import pytest
 
-from gossipgan.sweeps.settings import seconds
+from gossipgan.sweeps.search import seconds
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossipgan.errors import UserError
-from gossipgan.sweeps.parameter import Parameter, Scalar
-from gossipgan.sweeps.space import Space
+from gossipgan.sweeps.search.parameter import Parameter, Scalar
+from gossipgan.sweeps.search.space import Space
 
 BASE = {"kind": "none", "rounds": 1, "rate": 0.002, "other": 0.002, "steps": 100}
 

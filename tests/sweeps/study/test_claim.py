@@ -10,11 +10,10 @@ import pytest
 
 from gossipgan.config import load_params
 from gossipgan.sweeps import StudyStorage, default_url, load_sweep, view
-from gossipgan.sweeps.claim import claim, prospects
-from gossipgan.sweeps.nursery import Nursery
-from gossipgan.sweeps.study import choose_study, held, recover
+from gossipgan.sweeps.processes import Nursery
+from gossipgan.sweeps.study import choose_study, claim, held, prospects, recover
 
-from .conftest import MakeSweep
+from ..conftest import MakeSweep
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 

@@ -9,7 +9,7 @@ from gossipgan.config import load_params
 from gossipgan.errors import UserError
 from gossipgan.sweeps import Sweep, TrialView, export, load_sweep
 
-from .conftest import PARAMS, MakeSweep
+from ..conftest import PARAMS, MakeSweep
 
 SPACE = """
 space:

@@ -3,10 +3,9 @@ import pytest
 
 from gossipgan.errors import UserError
 from gossipgan.sweeps import StudyStorage, Sweep, default_url, view
-from gossipgan.sweeps.claim import claim
-from gossipgan.sweeps.study import choose_study
+from gossipgan.sweeps.study import choose_study, claim
 
-from .conftest import MakeSweep
+from ..conftest import MakeSweep
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 

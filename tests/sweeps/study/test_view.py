@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from gossipgan.runs.journal import Journal
 from gossipgan.sweeps import ObjectiveView, StudyStorage, SweepView, TrialView, default_url, view
-from gossipgan.sweeps.claim import claim
-from gossipgan.sweeps.study import baselines_of, choose_study
+from gossipgan.sweeps.study import baselines_of, choose_study, claim
 
-from .conftest import MakeSweep
+from ..conftest import MakeSweep
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 

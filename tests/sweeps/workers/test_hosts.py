@@ -8,13 +8,12 @@ import pytest
 
 from gossipgan.errors import UserError
 from gossipgan.sweeps import StudyStorage, Sweep, default_url
-from gossipgan.sweeps.claim import Claim, claim, keep, prospects
-from gossipgan.sweeps.kin import Identity
-from gossipgan.sweeps.slurm import check_slurm
-from gossipgan.sweeps.study import choose_study, recover
+from gossipgan.sweeps.processes import Identity
+from gossipgan.sweeps.study import Claim, choose_study, claim, keep, prospects, recover
+from gossipgan.sweeps.workers.slurm import check_slurm
 from gossipgan.tracking import without_password
 
-from .conftest import MakeSweep
+from ..conftest import MakeSweep
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 

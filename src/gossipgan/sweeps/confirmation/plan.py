@@ -1,4 +1,4 @@
-"""A sweep's best settings run again, beside the baseline, so that what is claimed of them is no luck of the search.
+"""Who is run again, on which seeds and for how long, so that what is claimed of a winner is no luck of the search.
 
 The score that a trial was chosen by is too good: it is the best of many. So the best few are run again
 
@@ -12,26 +12,15 @@ The baseline is the best trial of another sweep, or one of the sweep's own basel
 best in the sweep, so that the choice was made before the fresh seeds.
 """
 
-import fcntl
-import os
-import signal
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from math import gcd
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from gossipgan.config import ParamsFile, Settings, fingerprint
 from gossipgan.errors import UserError
-from gossipgan.runs import Project
-from gossipgan.sweeps.file import Sweep, load_sweep
-from gossipgan.sweeps.grounds import Grounds, check_project
-from gossipgan.sweeps.jobs import Job, Ruling, ShowJobs, run_jobs
-from gossipgan.sweeps.nursery import Nursery
-from gossipgan.sweeps.storage import StudyStorage
-from gossipgan.sweeps.study import check_unchanged
-from gossipgan.sweeps.trial_process import import_training, run_trial
-from gossipgan.sweeps.view import SweepView, view
+from gossipgan.sweeps.search import Sweep, load_sweep
+from gossipgan.sweeps.study import StudyStorage, SweepView, check_unchanged, view
 
 #: Settings by which trials may be shorter than the full budget: the length of a run, and what is noted on the way.
 _PACE = ("steps", "log_every", "evaluate_every", "sample_every", "checkpoint_every")
@@ -79,14 +68,6 @@ class Arm(NamedTuple):
     searched: float | None
 
 
-class Confirmed(NamedTuple):
-    """An arm that has been run: its scores by seed, None where it diverged, and then why."""
-
-    arm: Arm
-    scores: dict[int, float | None]
-    reasons: dict[int, str]
-
-
 class Tuning(NamedTuple):
     """How much went into the choice of settings.
 
@@ -97,30 +78,6 @@ class Tuning(NamedTuple):
 
     trials: int
     seconds: float
-
-
-class Confirmation(NamedTuple):
-    """What the fresh runs came to.
-
-    Attributes:
-        metric: full name of the score.
-        images: real pictures that each run was to see.
-        candidates: the sweep's best settings, best by the sweep first.
-        baselines: the first is what the candidates are held against.
-        against: the sweep that tuned the baseline, if one did.
-        candidates_tuning, baseline_tuning: what went into either choice.
-    """
-
-    sweep: str
-    metric: str
-    minimize: bool
-    seeds: tuple[int, ...]
-    images: int
-    candidates: tuple[Confirmed, ...]
-    baselines: tuple[Confirmed, ...]
-    against: str | None
-    candidates_tuning: Tuning
-    baseline_tuning: Tuning
 
 
 class Plan(NamedTuple):
@@ -149,60 +106,6 @@ class _Source(NamedTuple):
     sweep: Sweep
     view: SweepView
     extractor: str | None
-
-
-def confirm(options: ConfirmOptions, params: ParamsFile, show: ShowJobs) -> Confirmation:
-    """Run the best settings of a sweep, and its baseline, on fresh seeds; go on where it was.
-
-    Must be called in the main thread, before this process has threads or a device: runs are forked from it.
-
-    Raises:
-        UserError: in one line, before anything starts, where there is nothing to confirm or images cannot be made
-            equal; or at the end, where a run could not be made.
-    """
-    from gossipgan.data import Store
-
-    root = params.path.parent.resolve()
-    digest = Store.open(Project(root).prepared, verify=False).digest  # its files are compared below
-    plan = plan_confirmation(options, params, digest)
-    folder = root / "work" / "sweeps" / options.sweep / "confirm"
-    places = [*((arm, arm.name) for arm in plan.candidates), *((arm, f"baseline-{arm.name}") for arm in plan.baselines)]
-    jobs: dict[str, Job] = {}
-    for seed in plan.seeds:  # so that what is compared is done together
-        for arm, place in places:
-            identity = fingerprint(arm.settings, seed, digest)
-            path = folder / place.replace("/", "-") / f"seed-{seed}-{identity[:12]}"
-            jobs.setdefault(identity, Job(arm.name, arm.settings, seed, identity, path))
-    import_training()  # what this process needs, too: once for it and all runs
-    nursery = Nursery(lambda: None, run_trial)
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # it ends as Ctrl-C does
-    try:
-        _check_extractors(plan, check_project(plan.sweep, root, (), 1), root)
-        retries = plan.sweep.settings.budget.retries
-        ruling = Ruling(root, plan.metric, plan.sweep.from_journal, options.workers, retries)
-        with _alone(folder):
-            ended = run_jobs(list(jobs.values()), ruling, nursery, show)
-    finally:
-        nursery.close()
-        signal.signal(signal.SIGTERM, before)
-
-    def confirmed(arm: Arm) -> Confirmed:
-        runs = {seed: ended[fingerprint(arm.settings, seed, digest)] for seed in plan.seeds}
-        reasons = {seed: one.reason for seed, one in runs.items() if one.reason is not None}
-        return Confirmed(arm, {seed: one.score for seed, one in runs.items()}, reasons)
-
-    return Confirmation(
-        sweep=options.sweep,
-        metric=plan.metric,
-        minimize=plan.minimize,
-        seeds=plan.seeds,
-        images=plan.images,
-        candidates=tuple(map(confirmed, plan.candidates)),
-        baselines=tuple(map(confirmed, plan.baselines)),
-        against=options.against,
-        candidates_tuning=plan.candidates_tuning,
-        baseline_tuning=plan.baseline_tuning,
-    )
 
 
 def plan_confirmation(options: ConfirmOptions, params: ParamsFile, data_digest: str) -> Plan:
@@ -260,16 +163,6 @@ def _source(name: str, url: str, params: ParamsFile, data_digest: str) -> _Sourc
         check_unchanged(storage, sweep, name, data_digest)
         extractor = optuna.load_study(study_name=name, storage=storage.optuna).user_attrs.get("extractor")
     return _Source(sweep, seen, extractor)
-
-
-def _check_extractors(plan: Plan, grounds: Grounds, root: Path) -> None:
-    """See that scores on fresh seeds are by the ruler that the search was by."""
-    for name, extractor in plan.extractors.items():
-        if extractor is not None and extractor != grounds.extractor:
-            raise UserError(
-                f"{root / 'extractor'}: another extractor ({grounds.extractor[:12]}) than {name} was judged by "
-                f"({extractor[:12]}); put that back, or run the sweep again under another name"
-            )
 
 
 def _best(source: _Source, top: int, pace: Mapping[str, Any]) -> list[Arm]:
@@ -345,22 +238,3 @@ def _fresh_seeds(sources: Sequence[_Source], count: int) -> tuple[int, ...]:
 def _tuning(seen: SweepView) -> Tuning:
     """Trials that a sweep has begun, warm starts counted, and their time."""
     return Tuning(sum(trial.state != "waiting" for trial in seen.trials), seen.seconds)
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """See that nobody else makes runs in a folder; let go when this process ends.
-
-    Raises:
-        UserError: somebody does.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(f"{folder}: another gossipgan sweep confirm is at work here; wait for its end") from None
-        yield
-    finally:
-        os.close(descriptor)

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from gossipgan.config import ParamsFile, fingerprint
 from gossipgan.runs import Project, alone, mark_ahead, read_ahead
-from gossipgan.sweeps.jobs import Job, JobsView, Ruling, ShowJobs, run_jobs
-from gossipgan.sweeps.nursery import Nursery
-from gossipgan.sweeps.trial_process import import_training, run_trial
+from gossipgan.sweeps.jobs.jobs import Job, JobsView, Ruling, ShowJobs, run_jobs
+from gossipgan.sweeps.processes import Nursery, import_training, run_trial
 
 #: New starts of a run whose process was killed or could not write.
 _RETRIES = 2

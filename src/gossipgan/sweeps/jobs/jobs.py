@@ -15,10 +15,7 @@ from typing import NamedTuple
 from gossipgan.config import Settings
 from gossipgan.errors import UserError
 from gossipgan.runs import RunDirectory
-from gossipgan.sweeps.nursery import Nursery
-from gossipgan.sweeps.outcome import count_oom_kills, outcome_of_exit
-from gossipgan.sweeps.trial_process import RunRequest
-from gossipgan.sweeps.watch import last_line, read_curve
+from gossipgan.sweeps.processes import Nursery, RunRequest, count_oom_kills, last_line, outcome_of_exit, read_curve
 
 #: Seconds between looks at the runs under way.
 _LOOK = 1.0

@@ -12,17 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from gossipgan.config import TrackingSettings
 from gossipgan.errors import UserError
-from gossipgan.sweeps.nursery import Nursery
-from gossipgan.sweeps.storage import StudyStorage
-from gossipgan.sweeps.view import SweepView
-from gossipgan.sweeps.watch import last_line
-
-if TYPE_CHECKING:
-    from gossipgan.sweeps.supervisor import Show
+from gossipgan.sweeps.processes import Nursery, last_line
+from gossipgan.sweeps.study import Show, StudyStorage, SweepView
 
 #: Seconds between looks at the sweep, and between tries where MLflow cannot be written to.
 _LOOK, _AWAY = 5.0, 30.0
@@ -105,7 +100,7 @@ class Follower:
 
 
 @contextmanager
-def follow_sweep(*, root: Path, url: str, tracking: TrackingSettings, warn: Callable[[str], None]) -> "Iterator[Show]":
+def follow_sweep(*, root: Path, url: str, tracking: TrackingSettings, warn: Callable[[str], None]) -> Iterator[Show]:
     """Show a sweep in MLflow while it runs; with ``mlflow: false`` nothing is done.
 
     Must be entered in the main thread, before this process has threads or a device.
@@ -149,7 +144,7 @@ def _follow(request: dict[str, Any]) -> int:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     import optuna
 
-    from gossipgan.sweeps.mirror import read_record
+    from gossipgan.sweeps.mirror.record import read_record
     from gossipgan.tracking import SweepMirror
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)

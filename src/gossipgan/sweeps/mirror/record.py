@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 from gossipgan.config import TrackingSettings
 from gossipgan.errors import UserError
 from gossipgan.runs import Project, RunDirectory
-from gossipgan.sweeps.storage import StudyStorage
-from gossipgan.sweeps.study import baselines_of
-from gossipgan.sweeps.view import SweepView, TrialView, view
-from gossipgan.sweeps.watch import read_curve
+from gossipgan.sweeps.processes import read_curve
+from gossipgan.sweeps.study import StudyStorage, SweepView, TrialView, baselines_of, view
 from gossipgan.tracking import SeedRun, ShownSweep, SweepMirror, SweepRecord, SweepTrial
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Any
 
 from gossipgan.runs.parent import die_with_parent
-from gossipgan.sweeps.kin import in_child, kill_group
+from gossipgan.sweeps.processes.kin import in_child, kill_group
 
 Request = dict[str, Any]
 

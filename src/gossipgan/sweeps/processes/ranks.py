@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from gossipgan.runs.parent import die_with_parent
-from gossipgan.sweeps.kin import in_child
-from gossipgan.sweeps.outcome import MISTAKE, OUT_OF_MEMORY, UNSCORED, status_of_signal
+from gossipgan.sweeps.processes.kin import in_child
+from gossipgan.sweeps.processes.outcome import MISTAKE, OUT_OF_MEMORY, UNSCORED, status_of_signal
 
 _HOST = "127.0.0.1"
 #: Seconds that the others have, after one has failed, to say what they know of it.

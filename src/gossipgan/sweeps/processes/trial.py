@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gossipgan.errors import UserError
-from gossipgan.sweeps.outcome import BROKEN, DONE, MISTAKE, OUT_OF_MEMORY, UNSCORED
-from gossipgan.sweeps.ranks import run_ranks
+from gossipgan.sweeps.processes.outcome import BROKEN, DONE, MISTAKE, OUT_OF_MEMORY, UNSCORED
+from gossipgan.sweeps.processes.ranks import run_ranks
 
 if TYPE_CHECKING:
     from gossipgan.mixing.group import Group

@@ -4,19 +4,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from gossipgan.sweeps.view import SweepView, TrialView
+from gossipgan.sweeps.study import Show, SweepView, TrialView
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
-
-    from gossipgan.sweeps.supervisor import Show
 
 #: States in which a trial has not ended.
 _OPEN = ("running", "waiting", "interrupted", "stopped")
 
 
 @contextmanager
-def report_sweep(console: "Console") -> "Iterator[Show]":
+def report_sweep(console: "Console") -> Iterator[Show]:
     """Show a sweep: in a terminal a table that is redrawn, elsewhere a line for each trial that ends."""
     if not console.is_terminal:
         yield _Plain(console)

@@ -9,9 +9,9 @@ from pydantic import BaseModel, ValidationError
 
 from gossipgan.config import EXPERIMENT_SECTIONS, ParamsFile, Settings, flatten, nearest, read_yaml
 from gossipgan.errors import UserError
-from gossipgan.sweeps.parameter import Parameter, Scalar
-from gossipgan.sweeps.settings import Budget, Objective, Pruner, Sampler, SweepSettings
-from gossipgan.sweeps.space import Space
+from gossipgan.sweeps.search.parameter import Parameter, Scalar
+from gossipgan.sweeps.search.settings import Budget, Objective, Pruner, Sampler, SweepSettings
+from gossipgan.sweeps.search.space import Space
 
 #: Proposals at random that a space is tried out with, and for each end of each setting.
 _DRAWS, _DRAWS_AN_END = 64, 4

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gossipgan.errors import UserError
-from gossipgan.sweeps.file import Sweep
+from gossipgan.sweeps.search.file import Sweep
 
 
 class Grounds(NamedTuple):

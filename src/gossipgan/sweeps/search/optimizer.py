@@ -5,7 +5,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from gossipgan.errors import UserError
-from gossipgan.sweeps.file import Sweep
+from gossipgan.sweeps.search.file import Sweep
 
 if TYPE_CHECKING:
     from optuna.pruners import BasePruner

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from gossipgan.config import Iterate
-from gossipgan.sweeps.parameter import Parameter, Scalar
+from gossipgan.sweeps.search.parameter import Parameter, Scalar
 
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 

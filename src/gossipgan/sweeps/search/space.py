@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gossipgan.errors import UserError
-from gossipgan.sweeps.parameter import Parameter, Scalar
+from gossipgan.sweeps.search.parameter import Parameter, Scalar
 
 #: Picks the value of a setting that is searched.
 Choose = Callable[[str, Parameter], Scalar]

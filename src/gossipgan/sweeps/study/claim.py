@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gossipgan.config import Settings, fingerprint
 from gossipgan.errors import UserError
-from gossipgan.sweeps.file import Sweep
-from gossipgan.sweeps.kin import Identity
-from gossipgan.sweeps.optimizer import build_pruner, build_sampler
-from gossipgan.sweeps.outcome import KNOWN
-from gossipgan.sweeps.storage import StudyStorage
-from gossipgan.sweeps.study import baselines_of, recover
+from gossipgan.sweeps.processes import KNOWN, Identity
+from gossipgan.sweeps.search import Sweep, build_pruner, build_sampler
+from gossipgan.sweeps.study.storage import StudyStorage
+from gossipgan.sweeps.study.study import baselines_of, recover
 
 if TYPE_CHECKING:
     from optuna import Study, Trial

@@ -9,8 +9,8 @@ from ruamel.yaml.comments import CommentedMap
 from gossipgan.config import ParamsFile, fingerprint, load_params
 from gossipgan.errors import UserError
 from gossipgan.runs import RunDirectory, write_atomic
-from gossipgan.sweeps.file import Sweep
-from gossipgan.sweeps.view import TrialView
+from gossipgan.sweeps.search import Sweep
+from gossipgan.sweeps.study.view import TrialView
 
 
 def export(sweep: Sweep, trial: TrialView, experiment: str) -> str:

@@ -4,11 +4,9 @@ from contextlib import closing
 from pathlib import Path
 
 from gossipgan.config import ParamsFile
-from gossipgan.sweeps.file import load_sweep
-from gossipgan.sweeps.grounds import check_project
-from gossipgan.sweeps.optimizer import check_optimizer
-from gossipgan.sweeps.storage import StudyStorage
-from gossipgan.sweeps.study import choose_study
+from gossipgan.sweeps.search import check_optimizer, check_project, load_sweep
+from gossipgan.sweeps.study.storage import StudyStorage
+from gossipgan.sweeps.study.study import choose_study
 
 
 def fork_sweep(path: Path, params: ParamsFile, url: str) -> str:

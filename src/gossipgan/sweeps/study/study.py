@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from gossipgan.config import fingerprinted, flatten
 from gossipgan.errors import UserError
-from gossipgan.sweeps.file import Sweep
-from gossipgan.sweeps.kin import Identity
-from gossipgan.sweeps.storage import StudyStorage
+from gossipgan.sweeps.processes import Identity
+from gossipgan.sweeps.search import Sweep
+from gossipgan.sweeps.study.storage import StudyStorage
 
 if TYPE_CHECKING:
     from optuna import Study

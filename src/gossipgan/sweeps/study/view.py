@@ -3,13 +3,14 @@
 import functools
 import operator
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gossipgan.errors import UserError
-from gossipgan.sweeps.storage import StudyStorage
-from gossipgan.sweeps.study import baselines_of, held
-from gossipgan.sweeps.watch import Spent, SpentReader, read_spent
+from gossipgan.sweeps.processes import Spent, SpentReader, read_spent
+from gossipgan.sweeps.study.storage import StudyStorage
+from gossipgan.sweeps.study.study import baselines_of, held
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
@@ -161,6 +162,10 @@ class SweepView(NamedTuple):
             "front": [trial.as_dict() for trial in self.front],
             "baselines": [trial.as_dict() for trial in self.baselines],
         }
+
+
+#: Shown what there is to see, again and again.
+Show = Callable[[SweepView], None]
 
 
 class Onlooker:

@@ -9,16 +9,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gossipgan.runs import RunDirectory
-from gossipgan.sweeps.claim import Claim, keep, tell_known
-from gossipgan.sweeps.file import Sweep
-from gossipgan.sweeps.kin import kill_group
-from gossipgan.sweeps.nursery import Nursery
-from gossipgan.sweeps.outcome import KNOWN, Outcome, count_oom_kills, outcome_of_exit
-from gossipgan.sweeps.settings import Objective
-from gossipgan.sweeps.storage import StudyStorage
-from gossipgan.sweeps.study import held, recover
-from gossipgan.sweeps.trial_process import RunRequest
-from gossipgan.sweeps.watch import CurveReader, last_line, read_curve, read_spent, worst
+from gossipgan.sweeps.processes import (
+    KNOWN,
+    CurveReader,
+    Nursery,
+    Outcome,
+    RunRequest,
+    count_oom_kills,
+    kill_group,
+    last_line,
+    outcome_of_exit,
+    read_curve,
+    read_spent,
+    worst,
+)
+from gossipgan.sweeps.search import Objective, Sweep
+from gossipgan.sweeps.study import Claim, StudyStorage, held, keep, recover, tell_known
 
 #: Seconds between looks at a running trial.
 _LOOK = 0.2

@@ -6,9 +6,8 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from gossipgan.sweeps.kin import kill_group
-from gossipgan.sweeps.nursery import Nursery
-from gossipgan.sweeps.worker import WorkRequest
+from gossipgan.sweeps.processes import Nursery, kill_group
+from gossipgan.sweeps.workers.worker import WorkRequest
 
 #: Seconds between looks at workers that are to end.
 _LOOK = 1.0

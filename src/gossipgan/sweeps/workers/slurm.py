@@ -21,7 +21,7 @@ from pathlib import Path
 from types import FrameType
 
 from gossipgan.errors import UserError
-from gossipgan.sweeps.storage import StudyStorage, shown
+from gossipgan.sweeps.study import StudyStorage, shown
 
 #: Where a worker finds its storage.
 STORAGE_VARIABLE = "GOSSIPGAN_STORAGE"

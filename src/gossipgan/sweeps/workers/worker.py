@@ -9,13 +9,10 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from gossipgan.config import load_params
-from gossipgan.sweeps.claim import claim
-from gossipgan.sweeps.execution import Execution, Place
-from gossipgan.sweeps.file import Sweep, load_sweep
-from gossipgan.sweeps.nursery import Nursery
-from gossipgan.sweeps.storage import StudyStorage
-from gossipgan.sweeps.study import check_unchanged
-from gossipgan.sweeps.trial_process import import_training, run_trial
+from gossipgan.sweeps.processes import Nursery, import_training, run_trial
+from gossipgan.sweeps.search import Sweep, load_sweep
+from gossipgan.sweeps.study import StudyStorage, check_unchanged, claim
+from gossipgan.sweeps.workers.execution import Execution, Place
 
 #: Seconds between looks at whether the sweep is to stop.
 _LOOK_FOR_STOP = 1.0

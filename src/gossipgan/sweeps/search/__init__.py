@@ -1,0 +1,19 @@
+"""What is searched, and how: the sweep file with its space, sampler and pruner, checked before anything starts."""
+
+from gossipgan.sweeps.search.file import Sweep, load_sweep
+from gossipgan.sweeps.search.grounds import Grounds, check_project
+from gossipgan.sweeps.search.optimizer import build_pruner, build_sampler, check_optimizer
+from gossipgan.sweeps.search.settings import Objective, SweepSettings, seconds
+
+__all__ = [
+    "Grounds",
+    "Objective",
+    "Sweep",
+    "SweepSettings",
+    "build_pruner",
+    "build_sampler",
+    "check_optimizer",
+    "check_project",
+    "load_sweep",
+    "seconds",
+]
