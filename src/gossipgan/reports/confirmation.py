@@ -186,7 +186,7 @@ def _conclusion(confirmation: Confirmation, gains: Sequence[Gain], sentences: Se
     best, baseline, seeds = confirmation.candidates[0].arm, confirmation.baselines[0], confirmation.seeds
     parts = [
         f"{best.name} against {baseline.arm.name}, by {_label(confirmation.metric)}, on {len(seeds)} fresh "
-        f"{'seed' if len(seeds) == 1 else 'seeds'} with {confirmation.images} pictures each: {sentences[0]}."
+        f"{'seed' if len(seeds) == 1 else 'seeds'} with {confirmation.images:,} pictures each: {sentences[0]}."
     ]
     for one, gain in list(zip(confirmation.candidates, gains, strict=True))[1:]:
         if one.reasons or baseline.reasons:
