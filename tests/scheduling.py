@@ -8,7 +8,7 @@ from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 #: Folders of tests that take long: who has nothing left to do at the end then waits for short ones only.
-_SLOW = ("system", "training", "tracking", "evaluation")
+_SLOW = ("system", "sweeps", "cli", "training", "tracking", "evaluation")
 
 
 class ByFile(LoadScopeScheduling):

@@ -13,6 +13,10 @@ from gossipgan.sweeps.study import choose_study, claim
 from .conftest import Gossipgan
 
 PARAMS = "training: {steps: 100, device: cpu}\nexperiments: {baseline: {}}\n"
+TORN = """
+space: {mixing.kind: gossip, mixing.learners: 3, mixing.topology: custom, mixing.file: no.edges}
+budget: {trials: 3}
+"""
 SPACE = "space: {lookahead.k: {int: [2, 9]}}\nbaselines: []\nbudget: {trials: 3}\n"
 
 
@@ -21,6 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "params.yaml").write_text(PARAMS)
     (tmp_path / "sweeps").mkdir()
     (tmp_path / "sweeps" / "some.yaml").write_text(SPACE)
+    (tmp_path / "sweeps" / "torn.yaml").write_text(TORN)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -28,17 +33,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def swept(folder: Path) -> Path:
     """A folder with a sweep of which two trials are done, scored by their k, and one waits."""
+    _begin(folder, 2)
+    return folder
+
+
+def _begin(folder: Path, trials: int) -> None:
+    """A sweep of which so many trials are done, scored by their k."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     sweep = load_sweep(folder / "sweeps" / "some.yaml", load_params(folder / "params.yaml"))
     storage = StudyStorage(default_url(folder), create=True)
     choose_study(storage, sweep, "digest", ["fid_digits_2000_ema"], fork=False)
-    for _ in range(2):
+    for _ in range(trials):
         taken = claim(storage, sweep, "some", 3, "digest")
         assert taken is not None
         taken.trial.set_user_attr("outcome", "ok")
         taken.study.tell(taken.trial, float(taken.settings.lookahead.k))
     storage.close()
-    return folder
 
 
 @pytest.mark.parametrize(
@@ -48,6 +58,10 @@ def swept(folder: Path) -> Path:
         ("run sweeps/some.yaml --timeout soon", "--timeout: a duration such as 90s"),
         ("run sweeps/some.yaml --devices one", "--devices one: numbers of GPUs"),
         ("run sweeps/some.yaml", "not a prepared store"),
+        ("run sweeps/torn.yaml", "torn.yaml: space: with mixing.kind='gossip', mixing.learners=3, "),
+        ("run sweeps/torn.yaml", "no.edges: cannot be read"),
+        ("confirm some --devices one", "--devices one: numbers of GPUs"),
+        ("confirm some --trials-per-device 2", "go with --devices"),
         ("status", "there are no sweeps yet"),
         ("best some", "there are no sweeps yet"),
         ("work some", "there are no sweeps yet"),
@@ -110,3 +124,17 @@ def test_export_writes_an_experiment_that_config_show_resolves(gossipgan: Gossip
     assert gossipgan("sweep", "export", "some").status == 0
     shown = json.loads(gossipgan("config", "show", "-e", "some-best", "--json").out)
     assert shown["lookahead"]["k"] == best["settings"]["lookahead.k"]
+
+
+def test_export_full_says_what_is_left_out_and_that_the_score_will_differ(gossipgan: Gossipgan, folder: Path) -> None:
+    (folder / "sweeps" / "some.yaml").write_text(
+        SPACE.replace("}}\n", "}, training.steps: 20, training.batch: 32, training.evaluate_every: 10}\n")
+    )
+    _begin(folder, 1)
+    done = gossipgan("sweep", "export", "some", "--full", "--as", "long")
+    assert done.status == 0
+    assert done.out.endswith("without training.steps, training.evaluate_every of the sweep its score will differ\n")
+    assert gossipgan("sweep", "export", "some", "--as", "short").out.endswith(" at seed 1\n")
+    for name, steps in (("long", 100), ("short", 20)):
+        shown = json.loads(gossipgan("config", "show", "-e", name, "--json").out)
+        assert (shown["training"]["steps"], shown["training"]["batch"]) == (steps, 32)

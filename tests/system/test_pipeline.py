@@ -49,8 +49,11 @@ def test_repro_leaves_scores_weights_samples_and_a_report(reproduced: Path) -> N
     assert not re.search(r"""(src|href)=["']https?:""", page)
 
 
-def test_nothing_that_dvc_keeps_holds_a_time_a_path_or_a_host(reproduced: Path, tmp_path: Path) -> None:
+def test_nothing_that_dvc_keeps_holds_a_time_a_path_or_a_host(
+    reproduced: Path, empty_store: Path, tmp_path: Path
+) -> None:
     again = make_project(tmp_path / "again")
+    shutil.copy(empty_store, again / "mlflow.db")
     run("dvc repro", again)
     first, second = _results(reproduced), _results(again)
     assert first.keys() == second.keys()
@@ -121,9 +124,9 @@ def test_a_train_stage_killed_in_mid_run_goes_on_and_ends_the_same(project: Path
         assert (project / path).read_bytes() == (whole / path).read_bytes(), name
 
 
-def test_mlflow_shows_each_run_with_its_curves_and_can_be_filled_again(project: Path) -> None:
+def test_mlflow_shows_each_run_with_its_curves_and_can_be_filled_again(project: Path, empty_store: Path) -> None:
     assert "0 runs written, 2 already there" in run("gossipgan mlflow sync", project).stdout  # by the pipeline
-    (project / "mlflow.db").unlink()
+    shutil.copy(empty_store, project / "mlflow.db")
     assert "2 runs written" in run("gossipgan mlflow sync", project).stdout
     assert "0 runs written, 2 already there" in run("gossipgan mlflow sync", project).stdout
     client = MlflowClient(f"sqlite:///{project}/mlflow.db")

@@ -51,7 +51,7 @@ class Warm:
         with tempfile.TemporaryDirectory() as outputs:
             out, err = Path(outputs, "out"), Path(outputs, "err")
             request = _Request(command[1:], str(folder), environment, str(out), str(err))
-            print(json.dumps(request), file=self._process.stdin, flush=True)  # noqa: T201
+            print(json.dumps(request), file=self._process.stdin, flush=True)
             if not select.select([self._process.stdout], [], [], timeout)[0]:
                 self._process.kill()  # and with it the command
                 self._process = None

@@ -207,9 +207,9 @@ def test_a_confirmation_comes_first_and_its_best_is_recommended(build: Build) ->
     assert page.text.index("trial-0 is better than baseline.") < page.text.index("On fresh seeds")
     assert "Not confirmed" not in page.text
     assert page.table("settings")[1:] == [
-        ["trial-1", "9.00", "\N{EN DASH}", "7: 9.00, 8: did not end well"],
-        ["trial-0", "8.25", "\N{EN DASH}", "7: 8.00, 8: 8.50"],
-        ["baseline", "11.2", "10.0 to 12.5", "7: 11.0, 8: 11.5"],
+        ["trial-1", "9.00", "\N{EN DASH}", "7:\N{NO-BREAK SPACE}9.00, 8:\N{NO-BREAK SPACE}did not end well"],
+        ["trial-0", "8.25", "\N{EN DASH}", "7:\N{NO-BREAK SPACE}8.00, 8:\N{NO-BREAK SPACE}8.50"],
+        ["baseline", "11.2", "10.0 to 12.5", "7:\N{NO-BREAK SPACE}11.0, 8:\N{NO-BREAK SPACE}11.5"],
     ]
     assert "Best on fresh seeds: trial-0" in page.text
     assert "gossipgan sweep export some --trial 0 --as some-best" in page.text

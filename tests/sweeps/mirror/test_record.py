@@ -18,7 +18,7 @@ import pytest
 from gossipgan.config import TrackingSettings
 from gossipgan.runs import Journal, RunDirectory
 from gossipgan.sweeps import StudyStorage, Sweep, default_url, sync_sweep
-from gossipgan.sweeps.mirror import read_record
+from gossipgan.sweeps.mirror import Recorder
 from gossipgan.sweeps.study import Claim, choose_study, claim
 from gossipgan.tracking import resolve_uri
 
@@ -112,7 +112,7 @@ def test_a_record_says_what_was_searched_and_what_each_trial_came_to(swept: Swee
         crashed.study.tell(crashed.trial, state=optuna.trial.TrialState.FAIL)
         _take(storage, swept)
         optuna.load_study(study_name="some", storage=storage.optuna).enqueue_trial({"lookahead.k": 8})
-        record = read_record(storage, "some", root)
+        record = Recorder(storage, "some", root).read()
     assert record.searched == ("lookahead.k", "optimizer.generator.lr")
     assert (record.metric, record.minimize, record.file) == (METRIC, True, root / "sweeps" / "some.yaml")
     assert [(one.name, one.role, one.state) for one in record.trials] == [
@@ -133,6 +133,31 @@ def test_a_record_says_what_was_searched_and_what_each_trial_came_to(swept: Swee
     assert ok.ended is not None
     assert 0 <= time.time() - ok.started < 3600
     assert ok.started <= ok.ended
+
+
+def test_what_has_ended_is_read_once_and_what_runs_again_and_again(swept: Sweep) -> None:
+    root = _root(swept)
+    with closing(StudyStorage(default_url(root), create=False)) as storage:
+        baseline = _take(storage, swept)
+        _end(baseline, _begin(baseline, swept, 4), 12.0)
+        first = _take(storage, swept)
+        run = _begin(first, swept, 4)
+        recorder = Recorder(storage, "some", root)
+        ended, running = recorder.read().trials
+        assert (ended.state, running.state, list(running.runs)) == ("ok", "running", [4])
+        shutil.rmtree(root / "work" / "sweeps" / "some" / baseline.folder)
+        _begin(first, swept, 3)
+        again, going_on = recorder.read().trials
+        assert again == ended
+        assert list(going_on.runs) == [4, 3]
+        _end(first, run, 9.0)
+        _take(storage, swept)
+        assert [(one.name, one.state) for one in recorder.read().trials] == [
+            ("baseline-baseline", "ok"),
+            ("trial-0", "ok"),
+            ("trial-1", "running"),
+        ]
+        assert recorder.read().trials[1].metrics["score"] == 9.0
 
 
 def _confirm(sweep: Sweep, arm: str, seed: int, scores: dict[str, float | str], outcome: str = "ok") -> None:
@@ -201,7 +226,7 @@ def test_a_sweep_is_known_by_more_than_its_name(swept: Sweep) -> None:
     for url in (default_url(root), default_url(root), f"sqlite:///{root}/other.db"):
         with closing(StudyStorage(url, create=True)) as storage:
             choose_study(storage, swept, "digest", [METRIC], fork=False)
-            ids.append(read_record(storage, "some", root).id)
+            ids.append(Recorder(storage, "some", root).read().id)
     assert ids[0] == ids[1] != ids[2]
 
 

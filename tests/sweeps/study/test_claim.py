@@ -61,6 +61,19 @@ def test_four_processes_take_exactly_the_budget_and_no_trial_twice(make_sweep: M
     assert {trial.state for trial in trials} == {"ok"}
 
 
+def test_a_small_space_is_used_up_though_only_time_limits_the_sweep(make_sweep: MakeSweep) -> None:
+    sweep = make_sweep("space: {lookahead.k: {int: [2, 4]}}\nbaselines: []\nsampler: random\nbudget: {time: 1h}")
+    root = sweep.params.path.parent
+    storage = _begin(root)
+    taken = []
+    while (one := claim(storage, sweep, "some", None, "digest")) is not None:
+        taken.append(one.settings.lookahead.k)
+        one.trial.set_user_attr("outcome", "ok")
+        one.study.tell(one.trial, float(taken[-1]))
+    assert sorted(taken) == [2, 3, 4]
+    assert not prospects(storage, sweep, "some", None).left
+
+
 def test_what_a_dead_process_had_is_taken_again_with_the_same_settings(make_sweep: MakeSweep) -> None:
     sweep = make_sweep(SPACE + "sampler: random\nbudget: {trials: 5}")
     root = sweep.params.path.parent
@@ -153,3 +166,13 @@ def test_a_known_setting_is_told_its_score_and_what_is_tried_first_comes_first(m
     assert len(trials) == 9
     assert all(trial.score == trial.settings["lookahead.k"] for trial in trials)
     assert sum(trial.duplicate_of is None for trial in trials) <= 3
+
+
+def test_a_file_that_is_gone_fails_the_trial_and_not_its_worker(make_sweep: MakeSweep, tmp_path: Path) -> None:
+    file = tmp_path / "gone.txt"
+    graph = f"mixing.kind: gossip, mixing.learners: 3, mixing.topology: custom, mixing.file: {{choices: [{file}]}}"
+    sweep = make_sweep(f"space: {{{graph}}}\nbaselines: []\nbudget: {{trials: 1}}\n")
+    storage = _begin(tmp_path)
+    assert claim(storage, sweep, "some", 1, "digest") is None
+    (trial,) = view(storage, "some", tmp_path).trials
+    assert (trial.state, trial.reason) == ("crashed", f"{file}: cannot be read (No such file or directory)")

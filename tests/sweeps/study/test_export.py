@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from gossipgan.config import load_params
 from gossipgan.errors import UserError
+from gossipgan.runs import RunDirectory
 from gossipgan.sweeps import Sweep, TrialView, export, load_sweep
 
 from ..conftest import PARAMS, MakeSweep
@@ -77,3 +78,53 @@ def test_a_name_that_is_taken_is_refused_and_nothing_is_written(make_sweep: Make
         with pytest.raises(UserError, match=says):
             export(sweep, _trial(sweep.path.parent, lookahead__k=7), name)
     assert sweep.params.path.read_text() == before
+
+
+SHORT = """
+space:
+  lookahead.kind: joint
+  lookahead.k: {int: [2, 9]}
+  training.steps: {int: [10, 50]}
+  training.batch: 32
+  training.threads: 1
+  training.evaluate_every: 5
+  training.sample_every: 50
+budget: {trials: 3}
+"""
+
+
+def test_a_full_experiment_is_run_at_the_budget_of_the_one_that_the_space_varies(make_sweep: MakeSweep) -> None:
+    sweep = make_sweep("experiment: gossip\n" + SHORT)
+    trial = {"lookahead__kind": "joint", "lookahead__k": 7}
+    fixed = {"steps": 20, "batch": 32, "threads": 1, "evaluate_every": 5, "sample_every": 50}
+    values = {**trial, **{f"training__{key}": value for key, value in fixed.items()}}
+    left_out = export(sweep, _trial(sweep.path.parent, **values), "winner", full=True)
+    assert set(left_out) == {f"training.{key}" for key in fixed if key != "batch"}
+    params = load_params(sweep.params.path)
+    exported, varied = params.settings("winner"), params.settings("gossip")
+    assert exported.training == varied.training.model_copy(update={"batch": 32})
+    assert (exported.training.steps, exported.mixing) == (100, varied.mixing)
+    assert (exported.lookahead.kind, exported.lookahead.k) == ("joint", 7)
+    # Once more it is the same, and there is nothing to say; the trial itself is another experiment.
+    before = sweep.params.path.read_text()
+    again = load_sweep(sweep.path, params)
+    assert export(again, _trial(sweep.path.parent, **values), "winner", full=True) == left_out
+    with pytest.raises(UserError, match="is there already"):
+        export(again, _trial(sweep.path.parent, **values), "winner")
+    assert sweep.params.path.read_text() == before
+    assert export(again, _trial(sweep.path.parent, **values), "trial") == ()
+    assert load_params(sweep.params.path).settings("trial").training.steps == 20
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_settings_that_have_changed_since_a_trial_are_refused(make_sweep: MakeSweep, full: bool) -> None:
+    sweep = make_sweep(SHORT)
+    trial = _trial(sweep.path.parent / "trial-0", **{"lookahead__kind": "joint", "training__steps": 20})
+    run = RunDirectory(trial.folder / "seed-3")
+    run.write_settings(sweep.trial_settings(trial.settings), 3, "ab" * 32, "some trial-0")
+    export(sweep, trial, "winner", full=full)
+    sweep.params.path.write_text(PARAMS + "game: {latent: 17}\n")
+    changed = load_sweep(sweep.path, load_params(sweep.params.path))
+    with pytest.raises(UserError, match="would not give trial-0 again: settings have changed"):
+        export(changed, trial, "winner", full=full)
+    assert "winner" not in sweep.params.path.read_text()

@@ -7,7 +7,7 @@ import typer
 
 from gossipgan.cli.options import PARAMS, Params
 from gossipgan.cli.sweep.opening import url_of
-from gossipgan.cli.sweep.options import AsJson, Name, Storage
+from gossipgan.cli.sweep.options import AsJson, Devices, Name, PerDevice, PerTrial, Storage, places
 from gossipgan.cli.sweep.sync import mirror
 from gossipgan.config import load_params
 
@@ -24,8 +24,16 @@ def confirm(
             help="The baseline is the best of this sweep, over its own settings; default: the sweep's baselines.",
         ),
     ] = None,
-    workers: Annotated[int, typer.Option("--workers", min=1, metavar="N", help="Runs at a time.")] = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers", min=1, metavar="N", help="Runs at a time; default: as many as --devices has places, or 1."
+        ),
+    ] = None,
     storage: Storage = None,
+    devices: Devices = None,
+    devices_per_trial: PerTrial = None,
+    trials_per_device: PerDevice = None,
     steps: Annotated[
         int | None,
         typer.Option("--steps", min=1, metavar="N", help="Iterations; default: the params file's for the experiment."),
@@ -42,7 +50,10 @@ def confirm(
     from gossipgan.sweeps import ConfirmOptions, report_jobs
     from gossipgan.sweeps import confirm as confirm_sweep
 
-    options = ConfirmOptions(name, top, seeds, against, steps, workers, url_of(storage, params))
+    dealt = places(devices, devices_per_trial, trials_per_device)
+    options = ConfirmOptions(
+        name, top, seeds, against, steps, workers or len(dealt) or 1, url_of(storage, params), dealt
+    )
     with report_jobs(Console(stderr=as_json)) as show:
         confirmation = confirm_sweep(options, load_params(params), show)
     from gossipgan.reports.confirmation import lines, write_confirmation

@@ -83,6 +83,13 @@ def export(
     trial: Annotated[
         int | None, typer.Option("--trial", min=0, metavar="N", help="This trial; default: the best.")
     ] = None,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="Leave out how long the sweep's trials are, and their threads: it runs at the params file's budget.",
+        ),
+    ] = False,
     storage: Storage = None,
     params: Params = PARAMS,
 ) -> None:
@@ -93,9 +100,13 @@ def export(
     sweep = look_at(name, storage, params)
     winner = _winner(sweep, trial)
     file = load_sweep(params.parent / sweep.file, load_params(params))
-    written = export_trial(file, winner, experiment or f"{name}-best")
+    experiment = experiment or f"{name}-best"
+    left_out = export_trial(file, winner, experiment, full=full)
     seeds = " ".join(map(str, file.seeds))
-    typer.echo(f"{params}: experiments.{written}: {winner.name}, {sweep.metric} {winner.score} at seed {seeds}")
+    says = f"{params}: experiments.{experiment}: {winner.name}, {sweep.metric} {winner.score} at seed {seeds}"
+    if left_out:
+        says += f" as a trial; without {', '.join(left_out)} of the sweep its score will differ"
+    typer.echo(says)
 
 
 def report(

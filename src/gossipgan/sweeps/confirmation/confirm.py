@@ -71,9 +71,18 @@ def confirm(options: ConfirmOptions, params: ParamsFile, show: ShowJobs) -> Conf
     nursery = Nursery(lambda: None, run_trial)
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # it ends as Ctrl-C does
     try:
-        _check_extractors(plan, check_project(plan.sweep, root, (), 1), root)
-        retries = plan.sweep.settings.budget.retries
-        ruling = Ruling(root, plan.metric, plan.sweep.from_journal, options.workers, retries)
+        settings = plan.sweep.settings
+        processes = settings.processes if options.devices else 1
+        _check_extractors(plan, check_project(plan.sweep, root, options.devices, processes), root)
+        ruling = Ruling(
+            root=root,
+            metric=plan.metric,
+            from_journal=plan.sweep.from_journal,
+            workers=options.workers,
+            retries=settings.budget.retries,
+            devices=options.devices,
+            processes=processes,
+        )
         with alone(folder, "gossipgan sweep confirm"):
             ended = run_jobs(list(jobs.values()), ruling, nursery, show)
     finally:

@@ -17,13 +17,10 @@ from contextlib import closing
 from math import gcd
 from typing import Any, NamedTuple
 
-from gossipgan.config import ParamsFile, Settings, fingerprint
+from gossipgan.config import ParamsFile, Settings, fingerprint, flatten
 from gossipgan.errors import UserError
-from gossipgan.sweeps.search import Sweep, load_sweep
+from gossipgan.sweeps.search import PACE, Sweep, load_sweep
 from gossipgan.sweeps.study import StudyStorage, SweepView, check_unchanged, view
-
-#: Settings by which trials may be shorter than the full budget: the length of a run, and what is noted on the way.
-_PACE = ("steps", "log_every", "evaluate_every", "sample_every", "checkpoint_every")
 
 
 class ConfirmOptions(NamedTuple):
@@ -37,6 +34,7 @@ class ConfirmOptions(NamedTuple):
         steps: iterations of the sweep's best, instead of its experiment's.
         workers: runs at a time.
         url: of the storage.
+        devices: what runs see, such as ``0`` or ``0,1``, dealt to the workers in turn; empty: all see all GPUs.
     """
 
     sweep: str
@@ -46,6 +44,7 @@ class ConfirmOptions(NamedTuple):
     steps: int | None
     workers: int
     url: str
+    devices: tuple[str, ...] = ()
 
 
 class Arm(NamedTuple):
@@ -123,7 +122,8 @@ def plan_confirmation(options: ConfirmOptions, params: ParamsFile, data_digest: 
         raise UserError(
             f"{sweep.path}: objectives: bytes are the same on every seed; put what is to be confirmed first"
         )
-    pace = {f"training.{key}": getattr(sweep.base.training, key) for key in _PACE}
+    experiment = flatten(sweep.base.model_dump(mode="json"))
+    pace = {key: experiment[key] for key in PACE}
     if options.steps is not None:
         pace["training.steps"] = options.steps
     candidates = _best(mine, options.top, pace)

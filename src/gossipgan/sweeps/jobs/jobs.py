@@ -85,6 +85,8 @@ class Ruling(NamedTuple):
         from_journal: whether a run's journal tells it; else the finished run is evaluated.
         workers: runs at a time.
         retries: new starts of a run whose process was killed or could not write.
+        devices: what runs see of the GPUs, taken by workers in turn; empty: all see all of them.
+        processes: of each run, as far as it has learners for them.
     """
 
     root: Path
@@ -92,6 +94,8 @@ class Ruling(NamedTuple):
     from_journal: bool
     workers: int
     retries: int
+    devices: tuple[str, ...] = ()
+    processes: int = 1
 
 
 def run_jobs(jobs: Sequence[Job], ruling: Ruling, nursery: Nursery, show: ShowJobs) -> dict[str, Ended]:
@@ -109,6 +113,19 @@ def run_jobs(jobs: Sequence[Job], ruling: Ruling, nursery: Nursery, show: ShowJo
     return _Jobs(jobs, ruling, nursery, show).run()
 
 
+class _Running(NamedTuple):
+    """A run under way.
+
+    Attributes:
+        worker: who has it, from 0.
+        kills: of the kernel for want of memory, before it.
+    """
+
+    job: Job
+    worker: int
+    kills: int
+
+
 class _Jobs:
     def __init__(self, jobs: Sequence[Job], ruling: Ruling, nursery: Nursery, show: ShowJobs) -> None:
         self._jobs = jobs
@@ -119,8 +136,7 @@ class _Jobs:
         self._failures: dict[str, int] = {}
         self._broken: list[tuple[Job, str]] = []
         self._waiting: deque[Job] = deque()
-        #: By process: its run, and the kernel's kills for want of memory before it.
-        self._running: dict[int, tuple[Job, int]] = {}
+        self._running: dict[int, _Running] = {}
 
     def run(self) -> dict[str, Ended]:
         for job in self._jobs:
@@ -144,6 +160,8 @@ class _Jobs:
 
     def _start(self, job: Job) -> None:
         job.folder.parent.mkdir(parents=True, exist_ok=True)
+        devices, taken = self._ruling.devices, {one.worker for one in self._running.values()}
+        worker = next(one for one in range(self._ruling.workers) if one not in taken)
         request = RunRequest(
             root=str(self._ruling.root),
             experiment=job.name,
@@ -152,14 +170,15 @@ class _Jobs:
             run=str(job.folder),
             log=str(job.log),
             scores=None if self._ruling.from_journal else str(job.scores),
-            devices=None,
+            devices=devices[worker % len(devices)] if devices else None,
+            processes=min(self._ruling.processes, job.settings.mixing.learners),
         )
         kills = count_oom_kills()
-        self._running[self._nursery.spawn(request._asdict())] = job, kills
+        self._running[self._nursery.spawn(request._asdict())] = _Running(job, worker, kills)
 
     def _buried(self, pid: int, status: int) -> list[Ended]:
         """After a process: what its run came to, if that is known now."""
-        job, kills = self._running.pop(pid)
+        job, _, kills = self._running.pop(pid)
         outcome, again, reason = outcome_of_exit(status, count_oom_kills() - kills)
         if outcome in (None, "diverged"):
             ended = self._read(job) if outcome is None else Ended(job, None, reason or last_line(job.log))
@@ -195,7 +214,7 @@ class _Jobs:
 
     def _look(self, news: Sequence[Ended]) -> None:
         done = sum(ended.job.settings.training.steps for ended in self._ended.values())
-        under_way = [*(job for job, _ in self._running.values()), *self._waiting]
+        under_way = [*(one.job for one in self._running.values()), *self._waiting]
         self._show(
             JobsView(
                 news=tuple(news),

@@ -144,20 +144,19 @@ def _follow(request: dict[str, Any]) -> int:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     import optuna
 
-    from gossipgan.sweeps.mirror.record import read_record
+    from gossipgan.sweeps.mirror.record import Recorder
     from gossipgan.tracking import SweepMirror
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     root = Path(wanted.root)
     mirror = SweepMirror(TrackingSettings.model_validate(wanted.tracking), root)
     with closing(StudyStorage(wanted.url, create=False)) as storage:
-        whole = True
+        whole, recorder = True, None
         while True:
             last = stopping  # before the look, which is then as late as it has to be
             try:
-                warning = mirror.show(
-                    read_record(storage, wanted.sweep, root), whole=whole or last, under_way=not last
-                ).warning
+                recorder = recorder or Recorder(storage, wanted.sweep, root)
+                warning = mirror.show(recorder.read(), whole=whole or last, under_way=not last).warning
             except UserError as error:
                 warning = str(error)
             whole = warning is not None

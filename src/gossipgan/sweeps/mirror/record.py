@@ -3,6 +3,7 @@
 import json
 import math
 import uuid
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -12,10 +13,11 @@ from gossipgan.config import TrackingSettings
 from gossipgan.errors import UserError
 from gossipgan.runs import Project, RunDirectory
 from gossipgan.sweeps.processes import read_curve
-from gossipgan.sweeps.study import StudyStorage, SweepView, TrialView, baselines_of, view
+from gossipgan.sweeps.study import OPEN, Onlooker, StudyStorage, SweepView, TrialView, baselines_of
 from gossipgan.tracking import SeedRun, ShownSweep, SweepMirror, SweepRecord, SweepTrial
 
 if TYPE_CHECKING:
+    from optuna import Study
     from optuna.trial import FrozenTrial
 
 #: A study's attribute: what tells it from a study of the same name in another storage.
@@ -36,11 +38,11 @@ def sync_sweep(name: str, url: str, *, tracking: TrackingSettings, root: Path) -
     if not tracking.mlflow:
         return ShownSweep((), (), (), None)
     with closing(StudyStorage(url, create=False)) as storage:
-        return SweepMirror(tracking, root).show(read_record(storage, name, root))
+        return SweepMirror(tracking, root).show(Recorder(storage, name, root).read())
 
 
-def read_record(storage: StudyStorage, name: str, root: Path) -> SweepRecord:
-    """A sweep in plain values.
+class Recorder:
+    """Reads one sweep again and again, in plain values; of trials and baselines that have ended nothing is read twice.
 
     Args:
         root: the folder of ``params.yaml``.
@@ -48,36 +50,56 @@ def read_record(storage: StudyStorage, name: str, root: Path) -> SweepRecord:
     Raises:
         UserError: there is no such sweep.
     """
-    import optuna
 
-    project = Project(root)
-    sweep = view(storage, name, root / "work" / "sweeps")
-    study = optuna.load_study(study_name=name, storage=storage.optuna)
-    if _ID not in study.user_attrs:
-        with storage.turn(name):
-            study = optuna.load_study(study_name=name, storage=storage.optuna)
-            if _ID not in study.user_attrs:
-                study.set_user_attr(_ID, uuid.uuid4().hex)
-    definition = study.user_attrs["definition"]
-    baselines = optuna.load_study(study_name=baselines_of(name), storage=storage.optuna)
-    frozen = {trial.number: trial for trial in study.get_trials(deepcopy=False)}
-    frozen_baselines = {trial.number: trial for trial in baselines.get_trials(deepcopy=False)}
-    trials = [
-        *(_trial(one, frozen_baselines[one.number], sweep, "baseline", {}) for one in sweep.baselines),
-        *(_trial(one, frozen[one.number], sweep, "trial", definition["settings"]) for one in sweep.trials),
-        *_confirmed(root / "work" / "sweeps" / name / "confirm", sweep.metric),
-    ]
-    return SweepRecord(
-        id=study.user_attrs[_ID],
-        name=name,
-        file=root / sweep.file,
-        report=project.reports / "sweeps" / name,
-        metric=sweep.metric,
-        minimize=sweep.minimize,
-        searched=tuple(key for key, one in definition["space"].items() if not {"value", "same_as"} & one.keys()),
-        seconds=sweep.spent,
-        trials=tuple(one for one in trials if one.state != "waiting"),
-    )
+    def __init__(self, storage: StudyStorage, name: str, root: Path) -> None:
+        import optuna
+
+        self._name = name
+        self._root = root
+        self._onlooker = Onlooker(storage, name, root / "work" / "sweeps")
+        self._study = optuna.load_study(study_name=name, storage=storage.optuna)
+        self._baselines = optuna.load_study(study_name=baselines_of(name), storage=storage.optuna)
+        if _ID not in self._study.user_attrs:
+            with storage.turn(name):
+                if _ID not in self._study.user_attrs:
+                    self._study.set_user_attr(_ID, uuid.uuid4().hex)
+        about = self._study.user_attrs
+        self._id, self._definition = str(about[_ID]), about["definition"]
+        self._ended: dict[str, SweepTrial] = {}
+
+    def read(self) -> SweepRecord:
+        """The sweep as it is now."""
+        sweep = self._onlooker.look()
+        space, fixed = self._definition["space"], self._definition["settings"]
+        trials = [
+            *self._trials(sweep, sweep.baselines, self._baselines, "baseline", {}),
+            *self._trials(sweep, sweep.trials, self._study, "trial", fixed),
+            *_confirmed(self._root / "work" / "sweeps" / self._name / "confirm", sweep.metric),
+        ]
+        return SweepRecord(
+            id=self._id,
+            name=self._name,
+            file=self._root / sweep.file,
+            report=Project(self._root).reports / "sweeps" / self._name,
+            metric=sweep.metric,
+            minimize=sweep.minimize,
+            searched=tuple(key for key, one in space.items() if not {"value", "same_as"} & one.keys()),
+            seconds=sweep.spent,
+            trials=tuple(one for one in trials if one.state != "waiting"),
+        )
+
+    def _trials(
+        self, sweep: SweepView, views: tuple[TrialView, ...], study: "Study", role: str, fixed: dict[str, object]
+    ) -> Iterator[SweepTrial]:
+        frozen = {trial.number: trial for trial in study.get_trials(deepcopy=False)}
+        for one in views:
+            if one.name in self._ended:
+                yield self._ended[one.name]
+                continue
+            trial = _trial(one, frozen[one.number], sweep, role, fixed)
+            if one.state not in OPEN:
+                self._ended[one.name] = trial
+            yield trial
 
 
 def _trial(one: TrialView, frozen: "FrozenTrial", sweep: SweepView, role: str, fixed: dict[str, object]) -> SweepTrial:

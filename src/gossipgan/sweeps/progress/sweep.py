@@ -4,13 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from gossipgan.sweeps.study import Show, SweepView, TrialView
+from gossipgan.sweeps.study import OPEN, Show, SweepView, TrialView
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
-
-#: States in which a trial has not ended.
-_OPEN = ("running", "waiting", "interrupted", "stopped")
 
 
 @contextmanager
@@ -32,7 +29,7 @@ class _Plain:
         self._said: set[str] | None = None
 
     def __call__(self, sweep: SweepView) -> None:
-        ended = [one for one in (*sweep.baselines, *sweep.trials) if one.state not in _OPEN and one.source is None]
+        ended = [one for one in (*sweep.baselines, *sweep.trials) if one.state not in OPEN and one.source is None]
         if self._said is None:  # what had ended before is no news
             self._said = {one.name for one in ended}
         for one in ended:

@@ -3,9 +3,11 @@
 from gossipgan.sweeps.search.file import Sweep, load_sweep
 from gossipgan.sweeps.search.grounds import Grounds, check_project
 from gossipgan.sweeps.search.optimizer import build_pruner, build_sampler, check_optimizer
-from gossipgan.sweeps.search.settings import Objective, SweepSettings, seconds
+from gossipgan.sweeps.search.settings import PACE, Objective, SweepSettings, seconds
+from gossipgan.sweeps.search.topologies import check_topologies
 
 __all__ = [
+    "PACE",
     "Grounds",
     "Objective",
     "Sweep",
@@ -14,6 +16,7 @@ __all__ = [
     "build_sampler",
     "check_optimizer",
     "check_project",
+    "check_topologies",
     "load_sweep",
     "seconds",
 ]

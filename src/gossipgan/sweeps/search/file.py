@@ -1,6 +1,5 @@
 """A sweep file, read and checked against the settings' schema before anything starts."""
 
-import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,9 +11,6 @@ from gossipgan.errors import UserError
 from gossipgan.sweeps.search.parameter import Parameter, Scalar
 from gossipgan.sweeps.search.settings import Budget, Objective, Pruner, Sampler, SweepSettings
 from gossipgan.sweeps.search.space import Space
-
-#: Proposals at random that a space is tried out with, and for each end of each setting.
-_DRAWS, _DRAWS_AN_END = 64, 4
 
 _PARTS: dict[str, type[BaseModel]] = {
     "objective": Objective,
@@ -203,22 +199,9 @@ def _check_iterates(sweep: Sweep, settings: Settings, where: str) -> None:
 
 def _try_out(sweep: Sweep) -> None:
     """Check the settings of many proposals, so that a combination that cannot be is found now."""
-    chance = random.Random(0)
-
-    def check(values: dict[str, Scalar]) -> None:
+    for values in sweep.space.tries():
         given = ", ".join(f"{key}={value!r}" for key, value in values.items())
         _check_iterates(sweep, sweep.trial_settings(values), f"space: with {given}")
-
-    for name, searched in sweep.space.searched.items():
-        for end in [] if searched.ratio_of else searched.ends():
-
-            def choose(other: str, one: Parameter, name: str = name, end: Scalar = end) -> Scalar:
-                return end if other == name else one.draw(chance)
-
-            for _ in range(_DRAWS_AN_END):
-                check(sweep.space.resolve(choose))
-    for _ in range(_DRAWS):
-        check(sweep.space.draw(chance))
 
 
 def _enqueued(sweep: Sweep, one: str | dict[str, Scalar]) -> dict[str, Scalar]:

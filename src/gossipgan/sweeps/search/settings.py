@@ -8,6 +8,15 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from gossipgan.config import Iterate
 from gossipgan.sweeps.search.parameter import Parameter, Scalar
 
+#: Settings by which trials may be shorter than their experiment: the length of a run, and what is noted on the way.
+PACE = (
+    "training.steps",
+    "training.log_every",
+    "training.evaluate_every",
+    "training.sample_every",
+    "training.checkpoint_every",
+)
+
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 
 

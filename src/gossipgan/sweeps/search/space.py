@@ -7,6 +7,9 @@ from typing import Any
 from gossipgan.errors import UserError
 from gossipgan.sweeps.search.parameter import Parameter, Scalar
 
+#: Proposals at random that a space is tried out with, and for each end of each setting.
+_DRAWS, _DRAWS_AN_END = 64, 4
+
 #: Picks the value of a setting that is searched.
 Choose = Callable[[str, Parameter], Scalar]
 
@@ -60,6 +63,20 @@ class Space:
     def draw(self, chance: random.Random) -> dict[str, Scalar]:
         """A proposal at random."""
         return self.resolve(lambda _, one: one.draw(chance))
+
+    def tries(self) -> Iterator[dict[str, Scalar]]:
+        """Many proposals, always the same, to try the space out with: each end of each setting, and at random."""
+        chance = random.Random(0)
+        for name, searched in self.searched.items():
+            for end in [] if searched.ratio_of else searched.ends():
+
+                def choose(other: str, one: Parameter, name: str = name, end: Scalar = end) -> Scalar:
+                    return end if other == name else one.draw(chance)
+
+                for _ in range(_DRAWS_AN_END):
+                    yield self.resolve(choose)
+        for _ in range(_DRAWS):
+            yield self.draw(chance)
 
     def grid(self) -> Iterator[dict[str, Scalar]] | None:
         """Every proposal as Optuna's parameters, conditions heeded; None where there are infinitely many."""

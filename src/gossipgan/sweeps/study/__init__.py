@@ -5,9 +5,10 @@ from gossipgan.sweeps.study.export import export
 from gossipgan.sweeps.study.fork import fork_sweep
 from gossipgan.sweeps.study.storage import StudyStorage, default_url, shown
 from gossipgan.sweeps.study.study import baselines_of, check_unchanged, choose_study, held, recover
-from gossipgan.sweeps.study.view import ObjectiveView, Onlooker, Show, SweepView, TrialView, sweep_names, view
+from gossipgan.sweeps.study.view import OPEN, ObjectiveView, Onlooker, Show, SweepView, TrialView, sweep_names, view
 
 __all__ = [
+    "OPEN",
     "Claim",
     "ObjectiveView",
     "Onlooker",

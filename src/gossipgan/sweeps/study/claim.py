@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from optuna import Study, Trial
     from optuna.trial import FrozenTrial
 
+#: After so many proposals in a row that were known already, there is nothing new to be found.
+_KNOWN_IN_A_ROW = 50
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -131,7 +134,7 @@ def _prospects(storage: StudyStorage, sweep: Sweep, name: str, trials: int | Non
     running = any(trial.state == TrialState.RUNNING for trial in (*baselines, *there))
     if any(map(_waits, baselines)) or any(_waits(trial) and _begun(trial) for trial in there):
         return Prospects(True, running)
-    left = trials is None or sum(map(counts, there)) < trials
+    left = not _used_up(there) if trials is None else sum(map(counts, there)) < trials
     left = left and (
         sweep.settings.sampler.kind != "grid" or any(map(_waits, there)) or _next_of_grid(sweep, there) is not None
     )
@@ -191,7 +194,13 @@ def _prepare(study: "Study", sweep: Sweep, there: "list[FrozenTrial]", trials: i
         if params is None:
             return False
         study.enqueue_trial(params)
-    return True
+    return trials is not None or not _used_up(there)
+
+
+def _used_up(there: "list[FrozenTrial]") -> bool:
+    """Whether proposals have long brought nothing new: a small space has no more, and no number of trials ends it."""
+    latest = sorted(there, key=lambda trial: trial.number)[-_KNOWN_IN_A_ROW:]
+    return len(latest) == _KNOWN_IN_A_ROW and all("duplicate_of" in trial.user_attrs for trial in latest)
 
 
 def _settle(study: "Study", trial: "Trial", sweep: Sweep, data_digest: str) -> Claim | None:
@@ -202,13 +211,13 @@ def _settle(study: "Study", trial: "Trial", sweep: Sweep, data_digest: str) -> C
     trial.set_user_attr("settings", values)
     try:
         settings = sweep.trial_settings(values)
+        runs = " ".join(fingerprint(settings, seed, data_digest) for seed in sweep.seeds)
     except UserError as error:
         trial.set_user_attr("outcome", "crashed")
         trial.set_user_attr("reason", str(error))
         study.tell(trial, state=TrialState.FAIL)
         return None
     _mark(trial, settings, sweep)
-    runs = " ".join(fingerprint(settings, seed, data_digest) for seed in sweep.seeds)
     identity = hashlib.sha256(runs.encode()).hexdigest()
     trial.set_user_attr("fingerprint", identity)
     twins = [

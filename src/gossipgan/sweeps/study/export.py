@@ -9,17 +9,25 @@ from ruamel.yaml.comments import CommentedMap
 from gossipgan.config import ParamsFile, fingerprint, load_params
 from gossipgan.errors import UserError
 from gossipgan.runs import RunDirectory, write_atomic
-from gossipgan.sweeps.search import Sweep
+from gossipgan.sweeps.search import PACE, Sweep
 from gossipgan.sweeps.study.view import TrialView
 
+#: Settings that a trial has for the sweep's sake: its length, and the threads that it may have beside other trials.
+_OF_TRIALS = (*PACE, "training.threads")
 
-def export(sweep: Sweep, trial: TrialView, experiment: str) -> str:
+
+def export(sweep: Sweep, trial: TrialView, experiment: str, *, full: bool = False) -> tuple[str, ...]:
     """Write a trial into the params file, comments kept, as what it overrides in the sections.
 
-    The file as it will be is read and checked first: the experiment must be the trial's runs, to the fingerprint.
+    The file as it will be is read and checked first: the experiment must be the trial's runs, to the fingerprint, but
+    for what is left out.
+
+    Args:
+        full: leave out how long the trials of the sweep are, what is noted on the way, and how many threads they
+            have: the experiment is run as long as the one that the space varies.
 
     Returns:
-        The name of the experiment.
+        Dotted keys of the trial's settings that are left out.
 
     Raises:
         UserError: there is an experiment of that name with other settings, or the name cannot be one.
@@ -27,10 +35,12 @@ def export(sweep: Sweep, trial: TrialView, experiment: str) -> str:
     params = sweep.params
     if not experiment.replace("-", "").replace("_", "").isalnum():
         raise UserError(f"--as {experiment}: letters, digits, - and _ are allowed in a name")
-    overrides = _overrides(params, sweep.experiment, trial.settings)
+    left_out = {key: value for key, value in trial.settings.items() if full and key in _OF_TRIALS}
+    kept = {key: value for key, value in trial.settings.items() if key not in left_out}
+    overrides = _overrides(params, sweep.experiment, kept)
     if experiment in params.experiments:
-        if params.settings(experiment) == sweep.trial_settings(trial.settings):
-            return experiment
+        if params.settings(experiment) == sweep.trial_settings(kept):
+            return tuple(left_out)
         raise UserError(f"{params.path}: experiments.{experiment}: is there already; give another name with --as")
     yaml = YAML()
     yaml.width = 120
@@ -41,9 +51,9 @@ def export(sweep: Sweep, trial: TrialView, experiment: str) -> str:
     experiments[experiment] = _flow(overrides)
     text = io.StringIO()
     yaml.dump(content, text)
-    _check(sweep, trial, experiment, text.getvalue())
+    _check(sweep, trial, experiment, text.getvalue(), left_out)
     write_atomic(params.path, text.getvalue())
-    return experiment
+    return tuple(left_out)
 
 
 def _overrides(params: ParamsFile, base: str | None, settings: dict[str, Any]) -> dict[str, Any]:
@@ -58,11 +68,13 @@ def _overrides(params: ParamsFile, base: str | None, settings: dict[str, Any]) -
     return overrides
 
 
-def _check(sweep: Sweep, trial: TrialView, experiment: str, text: str) -> None:
+def _check(sweep: Sweep, trial: TrialView, experiment: str, text: str, left_out: dict[str, Any]) -> None:
+    """See that the text's experiment, with what it leaves out, is the trial."""
     scratch = sweep.params.path.with_name(f".{sweep.params.path.name}.export.tmp")
     try:
         write_atomic(scratch, text)
-        settings = load_params(scratch).settings(experiment)
+        where = f"{sweep.params.path}: experiments.{experiment}"
+        settings = load_params(scratch).varied(experiment, left_out, where)
     finally:
         scratch.unlink(missing_ok=True)
     for seed in sweep.seeds:

@@ -4,7 +4,7 @@ from contextlib import closing
 from pathlib import Path
 
 from gossipgan.config import ParamsFile
-from gossipgan.sweeps.search import check_optimizer, check_project, load_sweep
+from gossipgan.sweeps.search import check_optimizer, check_project, check_topologies, load_sweep
 from gossipgan.sweeps.study.storage import StudyStorage
 from gossipgan.sweeps.study.study import choose_study
 
@@ -27,6 +27,7 @@ def fork_sweep(path: Path, params: ParamsFile, url: str) -> str:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     sweep = load_sweep(path, params)
     check_optimizer(sweep)
+    check_topologies(sweep)
     grounds = check_project(sweep, params.path.parent.resolve(), (), sweep.settings.processes)
     with closing(StudyStorage(url, create=True)) as storage:
         return choose_study(storage, sweep, grounds.data_digest, grounds.metrics, fork=True)

@@ -164,6 +164,9 @@ class SweepView(NamedTuple):
         }
 
 
+#: States in which a trial has not ended.
+OPEN = ("running", "waiting", "interrupted", "stopped")
+
 #: Shown what there is to see, again and again.
 Show = Callable[[SweepView], None]
 

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from gossipgan.config import ParamsFile
 from gossipgan.errors import UserError
 from gossipgan.sweeps.processes import Nursery
-from gossipgan.sweeps.search import Grounds, Sweep, check_optimizer, check_project, load_sweep
+from gossipgan.sweeps.search import Grounds, Sweep, check_optimizer, check_project, check_topologies, load_sweep
 from gossipgan.sweeps.study import Show, StudyStorage, check_unchanged, choose_study, view
 from gossipgan.sweeps.workers.local import LocalWorkers
 from gossipgan.sweeps.workers.slurm import SlurmWorkers, check_shared, check_slurm
@@ -58,6 +58,7 @@ def run_sweep(path: Path, params: ParamsFile, options: Options, show: Show) -> E
     nursery = _begin(options)
     try:
         check_optimizer(sweep)
+        check_topologies(sweep)
         grounds = _check(sweep, root, options)
         storage = StudyStorage(options.url, create=True)
         if options.launcher == "slurm":
@@ -101,6 +102,7 @@ def work_on_sweep(name: str, params: ParamsFile, options: Options, show: Show) -
             raise UserError(f"{name}: was asked to stop; gossipgan sweep resume {name} goes on with it")
         sweep = load_sweep(root / about.file, params)
         check_optimizer(sweep)
+        check_topologies(sweep)
         grounds = _check(sweep, root, options)
         _check_same(storage, name, sweep, grounds, root)
         workers = _make_workers(sweep, name, options, grounds, nursery, f"worker-{socket.gethostname()}")

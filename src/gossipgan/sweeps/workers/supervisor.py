@@ -6,7 +6,7 @@ from types import FrameType
 from typing import NamedTuple, Protocol
 
 from gossipgan.sweeps.search import Sweep
-from gossipgan.sweeps.study import Onlooker, Show, StudyStorage, prospects, recover
+from gossipgan.sweeps.study import OPEN, Onlooker, Show, StudyStorage, prospects, recover
 
 #: Seconds between looks at the study: at least, and at most where a look takes long.
 _LOOK, _LONGEST = 1.0, 10.0
@@ -130,7 +130,7 @@ class Supervisor:
         if died or time.monotonic() - self._recovered > _RECOVER:
             self._recover()
         self._look()
-        ended = sum(one.state not in ("running", "waiting", "interrupted", "stopped") for one in self._now.trials)
+        ended = sum(one.state not in OPEN for one in self._now.trials)
         if ended != self._ended:
             self._ended, self._in_vain = ended, 0
         if time.time() - self._ticked > _TICK:
