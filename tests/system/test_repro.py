@@ -30,3 +30,11 @@ def test_another_params_file_than_the_pipelines_is_refused(tmp_path: Path) -> No
     (tmp_path / "params.yaml").write_text("experiments: {baseline: {}}\n")
     refused = run("gossipgan repro", tmp_path, status=2).stderr
     assert refused == "gossipgan: error: params.yaml: the pipeline's params.yaml is wanted, beside its dvc.yaml\n"
+
+
+def test_devices_that_are_no_numbers_are_refused_before_anything_runs(tmp_path: Path) -> None:
+    (tmp_path / "params.yaml").write_text("experiments: {baseline: {}}\n")
+    (tmp_path / "dvc.yaml").write_text("stages: {}\n")
+    refused = run("gossipgan repro --devices first", tmp_path, status=2)
+    assert refused.stderr == "gossipgan: error: --devices first: numbers of GPUs are wanted, such as 0,1\n"
+    assert refused.stdout == ""

@@ -17,7 +17,15 @@ from gossipgan.errors import UserError
 def repro(
     workers: Annotated[
         int | None,
-        typer.Option("--workers", min=1, metavar="N", help="Runs at a time; default: one for each processor."),
+        typer.Option(
+            "--workers",
+            min=1,
+            metavar="N",
+            help="Runs at a time; default: one for each GPU, or on a CPU as many as have processors for their threads.",
+        ),
+    ] = None,
+    devices: Annotated[
+        str | None, typer.Option("--devices", metavar="0,1", help="GPUs, dealt to runs in turn; default: all.")
     ] = None,
     params: Params = PARAMS,
 ) -> None:
@@ -29,19 +37,19 @@ def repro(
     """
     from rich.console import Console
 
-    from gossipgan.sweeps import clear_ahead, report_jobs, train_ahead
+    from gossipgan.sweeps import clear_ahead, deal, report_jobs, train_ahead
 
     root = params.parent
     if params.name != "params.yaml" or not (root / "dvc.yaml").exists():
         raise UserError(f"{params}: the pipeline's params.yaml is wanted, beside its dvc.yaml")
     loaded = load_params(params)
+    dealt = () if devices is None else deal(devices.replace(" ", "").split(","), per_trial=None, trials_per_device=None)
     _dvc(root, "repro", "extractor")
     stages = {f"train@{name}-{seed}": (name, seed) for name in loaded.experiments for seed in loaded.seeds}
     wanted = [stages[stage] for stage in _changed(root) if stage in stages]
     if len(wanted) > 1:
-        processors = len(os.sched_getaffinity(0))
         with report_jobs(Console()) as show:
-            train_ahead(loaded, wanted, min(workers or processors, len(wanted)), show)
+            train_ahead(loaded, wanted, workers, dealt, show)
     try:
         _dvc(root, "repro")
     finally:

@@ -1,21 +1,39 @@
 """Experiments of the params file trained and scored several at a time, ahead of the pipeline's stages."""
 
 import json
+import os
 import shutil
 import signal
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from gossipgan.config import ParamsFile, fingerprint
 from gossipgan.runs import Project, alone, mark_ahead, read_ahead
 from gossipgan.sweeps.jobs.jobs import Job, JobsView, Ruling, ShowJobs, run_jobs
 from gossipgan.sweeps.processes import Nursery, import_training, run_trial
+from gossipgan.sweeps.search import check_devices
 
 #: New starts of a run whose process was killed or could not write.
 _RETRIES = 2
 
 
-def train_ahead(params: ParamsFile, runs: Sequence[tuple[str, int]], workers: int, show: ShowJobs) -> None:
+class _Ground(NamedTuple):
+    """What all runs share: the data's digest, the metric that people are shown, and where runs train."""
+
+    digest: str
+    metric: str
+    device: str
+    threads: int
+
+
+def train_ahead(
+    params: ParamsFile,
+    runs: Sequence[tuple[str, int]],
+    workers: int | None,
+    devices: tuple[str, ...],
+    show: ShowJobs,
+) -> None:
     """Train and score runs in ``work/``, and leave them for the stages; those that are left there already stay.
 
     Stopped in any way, the same call goes on with it. Must be called in the main thread, before this process has
@@ -23,10 +41,12 @@ def train_ahead(params: ParamsFile, runs: Sequence[tuple[str, int]], workers: in
 
     Args:
         runs: experiments and seeds.
-        workers: runs at a time.
+        workers: runs at a time; None: one for each of the devices, or on a CPU as many as have processors for
+            their threads.
+        devices: numbers of GPUs, taken by workers in turn; empty: all that are there.
 
     Raises:
-        UserError: no extractor or data, or a run could not be made.
+        UserError: no extractor or data, a device that is not there, or a run could not be made.
     """
     project = Project(params.path.parent.resolve())
     import_training()
@@ -34,9 +54,18 @@ def train_ahead(params: ParamsFile, runs: Sequence[tuple[str, int]], workers: in
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # it ends as Ctrl-C does
     try:
         with alone(project.root / "work", "gossipgan repro"):
-            digest, metric = _measure_reference(project, params)
-            jobs = [job for name, seed in runs if (job := _wanted(project, params, name, seed, digest)) is not None]
-            ruling = Ruling(project.root, metric, from_journal=False, workers=workers, retries=_RETRIES)
+            ground = _measure_reference(project, params)
+            wanted = [_wanted(project, params, name, seed, ground.digest) for name, seed in runs]
+            jobs = [job for job in wanted if job is not None]
+            dealt = _deal(devices, ground)
+            ruling = Ruling(
+                root=project.root,
+                metric=ground.metric,
+                from_journal=False,
+                workers=workers or len(dealt) or max(1, len(os.sched_getaffinity(0)) // ground.threads),
+                retries=_RETRIES,
+                devices=dealt,
+            )
 
             def look(now: JobsView) -> None:
                 for one in now.news:
@@ -61,8 +90,19 @@ def clear_ahead(root: Path) -> None:
         left.unlink()
 
 
-def _measure_reference(project: Project, params: ParamsFile) -> tuple[str, str]:
-    """Compute what all runs are measured by, once; the data's digest, and the metric that people are shown."""
+def _deal(devices: tuple[str, ...], ground: _Ground) -> tuple[str, ...]:
+    import torch
+
+    check_devices(devices)
+    if ground.device == "cuda" and not devices:
+        # Of a GPU that this process does not see, such as on a shared machine, its runs are to see nothing, either.
+        seen = os.environ.get("CUDA_VISIBLE_DEVICES") or ",".join(map(str, range(torch.cuda.device_count())))
+        return tuple(seen.split(","))
+    return devices
+
+
+def _measure_reference(project: Project, params: ParamsFile) -> _Ground:
+    """Compute what all runs are measured by, once."""
     from gossipgan.data import Store, check_prepared
     from gossipgan.evaluation import Ruler
     from gossipgan.training import set_up_device
@@ -73,7 +113,8 @@ def _measure_reference(project: Project, params: ParamsFile) -> tuple[str, str]:
     device = set_up_device(settings.training)
     ruler = Ruler.open(settings, store, project.extractor, project.cache, device)
     shown = {"prc": "precision"}.get(settings.evaluation.metrics[0], settings.evaluation.metrics[0])
-    return store.digest, ruler.metric_name(shown, settings.evaluation.headline)
+    metric = ruler.metric_name(shown, settings.evaluation.headline)
+    return _Ground(store.digest, metric, device.type, settings.training.threads)
 
 
 def _wanted(project: Project, params: ParamsFile, experiment: str, seed: int, digest: str) -> Job | None:

@@ -45,9 +45,7 @@ def check_project(sweep: Sweep, root: Path, devices: Sequence[str], processes: i
     project = Project(root)
     store = Store.open(project.prepared)
     check_prepared(store, sweep.base.data)
-    for number in ",".join(devices).split(",") if devices else ():
-        if int(number) >= torch.cuda.device_count():
-            raise UserError(f"--devices {number}: not there: {torch.cuda.device_count()} GPUs found")
+    check_devices(devices)
     learners = sweep.most("mixing.learners")
     if processes > learners:
         raise UserError(f"{sweep.path}: processes: {processes}, but no trial has more than {learners} learners")
@@ -60,3 +58,19 @@ def check_project(sweep: Sweep, root: Path, devices: Sequence[str], processes: i
         one.metric if one.iterate is None else ruler.metric_name(one.metric, one.iterate) for one in sweep.objectives
     ]
     return Grounds(metrics, store.digest, ruler.extractor_identity)
+
+
+def check_devices(devices: Sequence[str]) -> None:
+    """See that GPUs are there.
+
+    Args:
+        devices: such as ``0`` or ``0,1`` each.
+
+    Raises:
+        UserError: the first that is not.
+    """
+    import torch
+
+    for number in ",".join(devices).split(",") if devices else ():
+        if int(number) >= torch.cuda.device_count():
+            raise UserError(f"--devices {number}: not there: {torch.cuda.device_count()} GPUs found")
