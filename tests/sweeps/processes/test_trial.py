@@ -1,7 +1,10 @@
 """Processes of runs that end in other ways than well, on a real small project."""
 
+import json
 import resource
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +29,9 @@ def _confined(request: dict[str, Any]) -> int:
     return run_trial(request)
 
 
-def _run(root: Path, folder: Path, target: Any = run_trial, **sections: dict[str, Any]) -> tuple[int, str]:
-    """A run's exit status, and the last line of its log."""
+def _request(root: Path, folder: Path, **sections: dict[str, Any]) -> dict[str, Any]:
     settings = {name: {**SMALL.get(name, {}), **sections.get(name, {})} for name in {*SMALL, *sections}}
-    request = RunRequest(
+    return RunRequest(
         root=str(root),
         experiment="some",
         settings=Settings.model_validate(settings).model_dump(mode="json"),
@@ -38,9 +40,13 @@ def _run(root: Path, folder: Path, target: Any = run_trial, **sections: dict[str
         log=str(folder / "log"),
         scores=None,
         devices=None,
-    )
+    )._asdict()
+
+
+def _run(root: Path, folder: Path, target: Any = run_trial, **sections: dict[str, Any]) -> tuple[int, str]:
+    """A run's exit status, and the last line of its log."""
     nursery = Nursery(lambda: None, target)
-    pid = nursery.spawn(request._asdict())
+    pid = nursery.spawn(_request(root, folder, **sections))
     ended: dict[int, int] = {}
     while pid not in ended:
         ended.update(nursery.ended(1.0))
@@ -51,6 +57,25 @@ def _run(root: Path, folder: Path, target: Any = run_trial, **sections: dict[str
 def test_a_run_that_ends_well_leaves_its_result(small_project: Path, tmp_path: Path) -> None:
     assert _run(small_project, tmp_path)[0] == DONE
     assert RunDirectory(tmp_path / "run").read_result()["outcome"] == "ok"
+
+
+#: A run in a process that has made the imports of the fork server: what it imports itself, it would in every trial.
+_IMPORTS = """
+import json, sys
+from gossipgan.sweeps.processes import import_training, run_trial
+import_training()
+before = set(sys.modules)
+assert run_trial(json.loads(sys.argv[1])) == 0
+json.dump(sorted({name.partition(".")[0] for name in set(sys.modules) - before}), open(sys.argv[2], "w"))
+"""
+
+
+def test_a_trial_has_nothing_heavy_left_to_import(small_project: Path, tmp_path: Path) -> None:
+    found = tmp_path / "imported.json"
+    request = json.dumps(_request(small_project, tmp_path))
+    subprocess.run([sys.executable, "-c", _IMPORTS, request, str(found)], check=True, timeout=600)
+    imported = set(json.loads(found.read_text()))
+    assert not imported & {"torchvision", "torch_fidelity", "scipy", "sympy", "sklearn", "mlflow", "optuna"}
 
 
 def test_too_little_memory_is_told_apart_from_a_crash(small_project: Path, tmp_path: Path) -> None:

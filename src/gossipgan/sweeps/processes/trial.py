@@ -47,8 +47,10 @@ class RunRequest(NamedTuple):
 
 
 def import_training() -> None:
-    """Import what every run needs, and touch no device."""
-    import gossipgan.evaluation
+    """Import what every run needs, and touch no device: also what scores are measured with, which takes longest."""
+    import torch_fidelity  # noqa: F401
+
+    import gossipgan.evaluation.registration
     import gossipgan.training  # noqa: F401
 
 
