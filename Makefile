@@ -50,7 +50,7 @@ repro: $(STAMP)
 	$(BIN)/gossipgan repro
 
 test: $(STAMP)
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup $(PYTEST_ARGS)
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -23,7 +23,7 @@ def main(experiment: str, seed: int) -> None:
         scores = _evaluate(project, published, settings, store)
     write_json(project.metrics(experiment, seed), scores)
     live.ahead.unlink(missing_ok=True)
-    end = f"_{settings.evaluation.headline}"
+    end = f"_{settings.evaluation.samples}_{settings.evaluation.headline}"
     headline = next((name for name in scores if name.startswith("fid_") and name.endswith(end)), "outcome")
     print(f"{experiment} seed {seed}: {headline} {scores[headline]}")
 

@@ -1,17 +1,17 @@
 """``gossipgan repro``: ``dvc repro``, with all processors or GPUs at work."""
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gossipgan.cli.options import PARAMS, Params
+from gossipgan.cli.sweep.options import places
 from gossipgan.config import load_params
 from gossipgan.errors import UserError
+from gossipgan.runs import run_dvc
 
 
 def repro(
@@ -37,13 +37,13 @@ def repro(
     """
     from rich.console import Console
 
-    from gossipgan.sweeps import clear_ahead, deal, report_jobs, train_ahead
+    from gossipgan.sweeps import clear_ahead, report_jobs, train_ahead
 
     root = params.parent
     if params.name != "params.yaml" or not (root / "dvc.yaml").exists():
         raise UserError(f"{params}: the pipeline's params.yaml is wanted, beside its dvc.yaml")
     loaded = load_params(params)
-    dealt = () if devices is None else deal(devices.replace(" ", "").split(","), per_trial=None, trials_per_device=None)
+    dealt = places(devices, None, None)
     _dvc(root, "repro", "extractor")
     stages = {f"train@{name}-{seed}": (name, seed) for name in loaded.experiments for seed in loaded.seeds}
     wanted = [stages[stage] for stage in _changed(root) if stage in stages]
@@ -58,26 +58,12 @@ def repro(
 
 def _changed(root: Path) -> list[str]:
     """Stages that DVC would run."""
-    done = subprocess.run(
-        [sys.executable, "-m", "dvc", "status", "--json"],
-        cwd=root,
-        env=_environment(),
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
+    done = run_dvc(root, "status", "--json", stdout=subprocess.PIPE)
     if done.returncode:
         raise UserError("dvc status: failed; what it said stands above")
     return list(json.loads(done.stdout))
 
 
 def _dvc(root: Path, *command: str) -> None:
-    done = subprocess.run([sys.executable, "-m", "dvc", *command], cwd=root, env=_environment(), check=False)
-    if done.returncode:
+    if run_dvc(root, *command).returncode:
         raise UserError(f"dvc {' '.join(command)}: failed; what it said stands above")
-
-
-def _environment() -> dict[str, str]:
-    """With this interpreter's folder first, as stages say ``python``."""
-    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
-    return {**os.environ, "PATH": path}

@@ -5,10 +5,8 @@ kept in git.
 """
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -16,7 +14,7 @@ from typing import Any, NamedTuple
 
 from gossipgan.config import load_params
 from gossipgan.errors import UserError
-from gossipgan.runs import Project
+from gossipgan.runs import Project, run_dvc
 
 #: What a scratch copy needs; everything else the pipeline makes.
 _COPIED = ("params.yaml", "dvc.yaml", "pipeline", "src")
@@ -122,19 +120,9 @@ def _reproduce(project: Project, scratch: Project, chosen: Sequence[tuple[str, i
             shutil.copytree(source, scratch.root / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
         elif source.exists():
             shutil.copy2(source, scratch.root / name)
-    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
-    environment = {**os.environ, "PATH": path, "DVC_NO_ANALYTICS": "true"}
     targets = [f"evaluate@{experiment}-{seed}" for experiment, seed in chosen]
     for command in (["init", "--no-scm", "--quiet"], ["repro", *targets]):
-        done = subprocess.run(
-            [sys.executable, "-m", "dvc", *command],
-            cwd=scratch.root,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
+        done = run_dvc(scratch.root, *command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if done.returncode:
             last = [line for line in done.stdout.splitlines() if line.strip()][-3:]
             raise UserError(f"dvc {' '.join(command)}: failed in the scratch copy: {' / '.join(last)}")

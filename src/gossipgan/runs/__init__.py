@@ -3,6 +3,7 @@
 from gossipgan.runs.ahead import mark_ahead, read_ahead
 from gossipgan.runs.alone import alone
 from gossipgan.runs.directory import RunDirectory, sha256
+from gossipgan.runs.dvc import run_dvc
 from gossipgan.runs.environment import code_digest, describe_environment
 from gossipgan.runs.files import atomic, write_atomic, write_json
 from gossipgan.runs.journal import Journal, JournalReader, read_journal
@@ -22,6 +23,7 @@ __all__ = [
     "publish",
     "read_ahead",
     "read_journal",
+    "run_dvc",
     "sha256",
     "write_atomic",
     "write_json",

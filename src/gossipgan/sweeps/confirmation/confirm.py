@@ -1,6 +1,5 @@
 """A sweep's best settings and its baseline run on fresh seeds, as planned, and what they came to."""
 
-import signal
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,8 +7,7 @@ from gossipgan.config import ParamsFile, fingerprint
 from gossipgan.errors import UserError
 from gossipgan.runs import Project, alone
 from gossipgan.sweeps.confirmation.plan import Arm, ConfirmOptions, Plan, Tuning, plan_confirmation
-from gossipgan.sweeps.jobs import Job, Ruling, ShowJobs, run_jobs
-from gossipgan.sweeps.processes import Nursery, import_training, run_trial
+from gossipgan.sweeps.jobs import Job, Ruling, ShowJobs, forking_runs, run_jobs
 from gossipgan.sweeps.search import Grounds, check_project
 
 
@@ -67,10 +65,7 @@ def confirm(options: ConfirmOptions, params: ParamsFile, show: ShowJobs) -> Conf
             identity = fingerprint(arm.settings, seed, digest)
             path = folder / place.replace("/", "-") / f"seed-{seed}-{identity[:12]}"
             jobs.setdefault(identity, Job(arm.name, arm.settings, seed, identity, path))
-    import_training()  # what this process needs, too: once for it and all runs
-    nursery = Nursery(lambda: None, run_trial)
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # it ends as Ctrl-C does
-    try:
+    with forking_runs() as nursery:
         settings = plan.sweep.settings
         processes = settings.processes if options.devices else 1
         _check_extractors(plan, check_project(plan.sweep, root, options.devices, processes), root)
@@ -85,9 +80,6 @@ def confirm(options: ConfirmOptions, params: ParamsFile, show: ShowJobs) -> Conf
         )
         with alone(folder, "gossipgan sweep confirm"):
             ended = run_jobs(list(jobs.values()), ruling, nursery, show)
-    finally:
-        nursery.close()
-        signal.signal(signal.SIGTERM, before)
 
     def confirmed(arm: Arm) -> Confirmed:
         runs = {seed: ended[fingerprint(arm.settings, seed, digest)] for seed in plan.seeds}

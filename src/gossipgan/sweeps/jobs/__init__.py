@@ -1,7 +1,7 @@
 """Runs that are known beforehand, made several at a time."""
 
 from gossipgan.sweeps.jobs.ahead import clear_ahead, train_ahead
-from gossipgan.sweeps.jobs.jobs import Ended, Job, JobsView, Ruling, ShowJobs, run_jobs
+from gossipgan.sweeps.jobs.jobs import Ended, Job, JobsView, Ruling, ShowJobs, forking_runs, run_jobs
 
 __all__ = [
     "Ended",
@@ -10,6 +10,7 @@ __all__ = [
     "Ruling",
     "ShowJobs",
     "clear_ahead",
+    "forking_runs",
     "run_jobs",
     "train_ahead",
 ]

@@ -3,15 +3,13 @@
 import json
 import os
 import shutil
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from gossipgan.config import ParamsFile, fingerprint
 from gossipgan.runs import Project, alone, mark_ahead, read_ahead
-from gossipgan.sweeps.jobs.jobs import Job, JobsView, Ruling, ShowJobs, run_jobs
-from gossipgan.sweeps.processes import Nursery, import_training, run_trial
+from gossipgan.sweeps.jobs.jobs import Job, JobsView, Ruling, ShowJobs, forking_runs, run_jobs
 from gossipgan.sweeps.search import check_devices
 
 #: New starts of a run whose process was killed or could not write.
@@ -49,33 +47,26 @@ def train_ahead(
         UserError: no extractor or data, a device that is not there, or a run could not be made.
     """
     project = Project(params.path.parent.resolve())
-    import_training()
-    nursery = Nursery(lambda: None, run_trial)
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # it ends as Ctrl-C does
-    try:
-        with alone(project.root / "work", "gossipgan repro"):
-            ground = _measure_reference(project, params)
-            wanted = [_wanted(project, params, name, seed, ground.digest) for name, seed in runs]
-            jobs = [job for job in wanted if job is not None]
-            dealt = _deal(devices, ground)
-            ruling = Ruling(
-                root=project.root,
-                metric=ground.metric,
-                from_journal=False,
-                workers=workers or len(dealt) or max(1, len(os.sched_getaffinity(0)) // ground.threads),
-                retries=_RETRIES,
-                devices=dealt,
-            )
+    with forking_runs() as nursery, alone(project.root / "work", "gossipgan repro"):
+        ground = _measure_reference(project, params)
+        wanted = [_wanted(project, params, name, seed, ground.digest) for name, seed in runs]
+        jobs = [job for job in wanted if job is not None]
+        dealt = _deal(devices, ground)
+        ruling = Ruling(
+            root=project.root,
+            metric=ground.metric,
+            from_journal=False,
+            workers=workers or len(dealt) or max(1, len(os.sched_getaffinity(0)) // ground.threads),
+            retries=_RETRIES,
+            devices=dealt,
+        )
 
-            def look(now: JobsView) -> None:
-                for one in now.news:
-                    _leave(project, one.job)
-                show(now)
+        def look(now: JobsView) -> None:
+            for one in now.news:
+                _leave(project, one.job)
+            show(now)
 
-            run_jobs(jobs, ruling, nursery, look)
-    finally:
-        nursery.close()
-        signal.signal(signal.SIGTERM, before)
+        run_jobs(jobs, ruling, nursery, look)
 
 
 def _leave(project: Project, job: Job) -> None:
@@ -86,7 +77,7 @@ def _leave(project: Project, job: Job) -> None:
 
 def clear_ahead(root: Path) -> None:
     """Let the pipeline's stages make their runs themselves again."""
-    for left in Project(root).root.glob("work/*/seed-*/*/ahead.json"):
+    for left in root.glob("work/*/seed-*/*/ahead.json"):
         left.unlink()
 
 

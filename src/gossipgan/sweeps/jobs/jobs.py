@@ -7,15 +7,26 @@ those that have ended, and goes on with the others from their checkpoints.
 import json
 import math
 import shutil
+import signal
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from gossipgan.config import Settings
 from gossipgan.errors import UserError
 from gossipgan.runs import RunDirectory
-from gossipgan.sweeps.processes import Nursery, RunRequest, count_oom_kills, last_line, outcome_of_exit, read_curve
+from gossipgan.sweeps.processes import (
+    Nursery,
+    RunRequest,
+    count_oom_kills,
+    import_training,
+    last_line,
+    outcome_of_exit,
+    read_curve,
+    run_trial,
+)
 
 #: Seconds between looks at the runs under way.
 _LOOK = 1.0
@@ -111,6 +122,22 @@ def run_jobs(jobs: Sequence[Job], ruling: Ruling, nursery: Nursery, show: ShowJo
         UserError: some could not be run; the first of them, and its log, are named.
     """
     return _Jobs(jobs, ruling, nursery, show).run()
+
+
+@contextmanager
+def forking_runs() -> Iterator[Nursery]:
+    """A fork server of runs, for ``run_jobs``; while it is there, SIGTERM ends this process as Ctrl-C does.
+
+    Must be entered in the main thread, before this process has threads or a device: runs are forked from it.
+    """
+    import_training()  # what this process needs, too: once for it and all runs
+    nursery = Nursery(lambda: None, run_trial)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield nursery
+    finally:
+        nursery.close()
+        signal.signal(signal.SIGTERM, before)
 
 
 class _Running(NamedTuple):
